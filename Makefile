@@ -55,7 +55,7 @@ bench: $(STAMPS)/dev
 	@$(BIN)/python benchmarks/run.py
 
 fuzz: $(STAMPS)/dev
-	@$(BIN)/python tests/native/fuzz.py
+	@PYTHONPATH=tests $(BIN)/python tests/native/fuzz.py
 
 soak: $(STAMPS)/dev
 	@$(BIN)/python tests/soak/run.py --seconds $(or $(SECONDS),3600)

@@ -96,21 +96,21 @@ def gmm_matrix(d: int, n: int) -> None:
     problem = f"GMM matrix, float32, {n} x {n}, d={d}"
     a, b = (cp.random.random((n, d), dtype=np.float32) for _ in range(2))
     out, cuda = cp.empty((n, n), np.float32), backend_for(a)
-    note(problem, "cuda", on_gpu(lambda: cuda.gmm_dense(a, b, Ratio.MIN_MAX, out=out)), work)
-    seconds = on_gpu(lambda: cuda.gmm_dense(a, a, Ratio.MIN_MAX, symmetric=True, out=out))
+    note(problem, "cuda", on_gpu(lambda: cuda.gmm(a, b, Ratio.MIN_MAX, out=out)), work)
+    seconds = on_gpu(lambda: cuda.gmm(a, a, Ratio.MIN_MAX, symmetric=True, out=out))
     note(problem + ", symmetric", "cuda", seconds, work, "one half is computed, all elements are counted")
     double = a[:8192].astype(np.float64)
-    seconds = on_gpu(lambda: cuda.gmm_dense(double, double + 0, Ratio.MIN_MAX))
+    seconds = on_gpu(lambda: cuda.gmm(double, double + 0, Ratio.MIN_MAX))
     note(f"GMM matrix, float64, 8192 x 8192, d={d}", "cuda", seconds, 8192.0**2 * d)
     few, share = a[:4096].get(), (4096 / n) ** 2
-    seconds = by_clock(lambda: cpu.gmm_dense(few, few + 0, Ratio.MIN_MAX)) / share
+    seconds = by_clock(lambda: cpu.gmm(few, few + 0, Ratio.MIN_MAX)) / share
     note(problem, f"processor, {CORES} threads", seconds, work, "4096 x 4096, scaled up")
     seconds = on_gpu(lambda: torch_distances(a[:5120], b), 2) / (5120 / n)
     note(problem, "torch.cdist(p=1), the L1 distances alone", seconds, work, "5120 rows, scaled up")
     small = (a * 255).astype(np.uint8)
     norms = small.sum(axis=1).astype(np.float32)
     rows = ByteRows(small, norms)
-    seconds = on_gpu(lambda: cuda.gmm_bytes(rows, rows._replace(values=small + 0), Ratio.MIN_MAX, out=out))
+    seconds = on_gpu(lambda: cuda.gmm(rows, rows._replace(values=small + 0), Ratio.MIN_MAX, out=out))
     note(f"GMM matrix, bytes, {n} x {n}, d={d}", "cuda", seconds, work)
 
 

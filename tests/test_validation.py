@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from kernelsketch import _validation, egmm_kernel, gmm_kernel, rbf_kernel
+from kernelsketch import _frames, _validation, egmm_kernel, gmm_kernel, rbf_kernel
 from kernelsketch.exceptions import InputError, InputTypeError
 from kernelsketch.kernels import KERNELS
 
@@ -353,8 +353,8 @@ def test_ascending_indices_are_found_in_the_arrays():
 
 
 def test_the_first_repeated_name():
-    assert _validation.first_repeated(["a", "b", "c", "b", "a"]) == "b"
-    assert _validation.first_repeated([]) is None
+    assert _frames.first_repeated(["a", "b", "c", "b", "a"]) == "b"
+    assert _frames.first_repeated([]) is None
     many = [str(i) for i in range(300_000)]  # a count of each would take an hour
-    assert _validation.first_repeated(many) is None
-    assert _validation.first_repeated([*many, "299999"]) == "299999"
+    assert _frames.first_repeated(many) is None
+    assert _frames.first_repeated([*many, "299999"]) == "299999"

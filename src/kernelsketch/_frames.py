@@ -8,7 +8,7 @@ imported only if X may be a frame.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -57,11 +57,19 @@ def _unwrapped(X: Any) -> Any:
 
 def check_distinct(names: Sequence[str], name: str = "X") -> None:
     """Refuse columns of the same name."""
+    twice = first_repeated(names)
+    if twice is not None:
+        raise InputError(f"two columns of {name} have the name {twice!r}: rename one of them.")
+
+
+def first_repeated(names: Iterable[str]) -> str | None:
+    """Return the first name that an earlier one equals; None if all are different."""
     seen: set[str] = set()
-    for each in names:
-        if each in seen:
-            raise InputError(f"two columns of {name} have the name {each!r}: rename one of them.")
-        seen.add(each)
+    for name in names:
+        if name in seen:
+            return name
+        seen.add(name)
+    return None
 
 
 def _has_one(X: Any, attributes: Sequence[str]) -> bool:

@@ -11,8 +11,9 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from ._array import Array
 from ._estimator import check_constraints
-from ._validation import check_center, check_power
-from .backends import CsrRows, Rows, backend_for
+from ._rows import learned_center
+from ._validation import check_power
+from .backends import Rows
 from .exceptions import InputError, Setting
 from .hashing import Hasher
 
@@ -47,19 +48,6 @@ def hasher_for(estimator: Any, rows: Rows, counts: Array | None = None) -> Hashe
     """Make the hasher of an estimator's parameters. A center of "mean" or "median" is computed from the rows."""
     center = learned_center(estimator.center, rows, counts)
     return hasher_with(estimator, seed_of(estimator.random_state), center, rows.n_features)
-
-
-def learned_center(center: Any, rows: Rows, counts: Array | None = None) -> Array | None:
-    """Return the center as a NumPy vector.
-
-    "mean" and "median" are computed from the rows, which must be dense and count for ``counts`` rows each, or for one.
-    """
-    if center is None:
-        return None
-    if isinstance(rows, CsrRows):
-        return check_center(center, rows.to_scipy())
-    values = backend_for(rows.values).to_numpy(rows.values) if isinstance(center, str) else rows.values
-    return check_center(center, values, counts)
 
 
 def view_widths(views: Any, n_features: int | None) -> tuple[int, ...]:

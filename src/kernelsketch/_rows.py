@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from ._array import Array
 from ._frames import frame_of, matrix_of
-from ._validation import FLOATS, check_finite, check_n_jobs, check_rows, is_sparse, refuse_huge
-from .backends import CsrRows, DenseRows, Rows, backend_for, place_of, processor_for
+from ._validation import FLOATS, check_center, check_finite, check_n_jobs, check_rows, is_sparse, refuse_huge
+from .backends import CsrRows, DenseRows, Rows, backend_for, on_host, place_of, processor_for
 from .exceptions import InputError
 
 MOST_FEATURES = 2**62
@@ -187,3 +188,12 @@ def canonical_rows(X: Any, threads: int = 1) -> Rows:
         locate = lambda k: (int(np.searchsorted(checked.indptr, k, "right")) - 1, checked.indices[k])  # noqa: E731
         check_finite(checked.data, "X", locate)
     return CsrRows.of(checked)
+
+
+def learned_center(center: Any, rows: Rows, counts: Array | None = None) -> Array | None:
+    """Return the center as a NumPy vector.
+
+    "mean" and "median" are computed from the rows, which must be dense and count for ``counts`` rows each, or for one.
+    """
+    learned = isinstance(center, str) and isinstance(rows, DenseRows)
+    return check_center(on_host(center), on_host(rows.arrays[0]) if learned else rows, counts)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import numbers
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -130,11 +130,12 @@ def check_positive_int(value: Any, name: str) -> int:
 def check_center(center: Any, rows: Any, counts: Array | None = None) -> Array | None:
     """Return the center as a float64 vector.
 
-    "mean" and "median" are computed from ``rows``, each of which counts for ``counts`` rows, or for one.
+    "mean" and "median" are computed from ``rows``, each of which counts for ``counts`` rows, or for one. A vector is
+    compared with an array, a matrix or ``Rows``.
     """
     if center is None:
         return None
-    if is_sparse(rows):
+    if is_sparse(rows) or getattr(rows, "sparse", False):
         raise InputError(
             Setting("center"),
             " cannot be used with sparse data: subtracting it would fill the zeros. "
@@ -187,16 +188,6 @@ def check_n_jobs(n_jobs: Any) -> int:
     if n_jobs == 1 or (n_jobs is None and "joblib" not in sys.modules):  # whose contexts can change what None means
         return 1
     return threads_for(None if n_jobs is None else int(n_jobs))
-
-
-def first_repeated(names: Iterable[str]) -> str | None:
-    """Return the first name that an earlier one equals; None if all are different."""
-    seen: set[str] = set()
-    for name in names:
-        if name in seen:
-            return name
-        seen.add(name)
-    return None
 
 
 def row_batches(n_rows: int, row_bytes: int, batch_bytes: int | None = None) -> Iterator[slice]:

@@ -44,12 +44,12 @@ def check(method, *args, expected=None, threads=3, **options):
 
 @given(pair=matrix_pairs(max_rows=150, max_features=300, kinds=PLAIN), ratio=ratios, threads=st.integers(1, 4))
 def test_dense(pair, ratio, threads):
-    check("gmm_dense", *pair, ratio, threads=threads)
+    check("gmm", *pair, ratio, threads=threads)
 
 
 @given(pair=matrix_pairs(max_rows=150, max_features=40, kinds=PLAIN), ratio=ratios, threads=st.integers(1, 4))
 def test_dense_symmetric(pair, ratio, threads):
-    check("gmm_dense", pair[0], pair[0], ratio, threads=threads, symmetric=True)
+    check("gmm", pair[0], pair[0], ratio, threads=threads, symmetric=True)
 
 
 @given(rows=st.integers(0, 70), features=st.integers(1, 40), kind=st.sampled_from(["normal", "flags"]))
@@ -68,7 +68,7 @@ def test_weighted_differences(rows, features, kind):
 def test_dense_many_features(features, rows, dtype):
     """Features in several panels: the totals are carried from one to the next."""
     rng = np.random.default_rng(features)
-    check("gmm_dense", *(rng.normal(size=(n, features)).astype(dtype) for n in (rows, 70)), Ratio.MIN_MAX)
+    check("gmm", *(rng.normal(size=(n, features)).astype(dtype) for n in (rows, 70)), Ratio.MIN_MAX)
 
 
 @given(
@@ -80,7 +80,7 @@ def test_dense_many_features(features, rows, dtype):
 )
 def test_sparse(pair, ratio, index, symmetric, threads):
     a, b = (pair[0], pair[0]) if symmetric else pair
-    check("gmm_sparse", csr_rows(a, index), csr_rows(b, index), ratio, threads=threads, symmetric=symmetric)
+    check("gmm", csr_rows(a, index), csr_rows(b, index), ratio, threads=threads, symmetric=symmetric)
 
 
 def test_sparse_in_several_blocks():
@@ -89,13 +89,13 @@ def test_sparse_in_several_blocks():
     a, b = (
         sparse.random_array((n, 50), density=0.1, random_state=rng, dtype=np.float32, format="csr") for n in (3, 9000)
     )
-    expected = check("gmm_sparse", csr_rows(a), csr_rows(b), Ratio.MIN_MAX)
+    expected = check("gmm", csr_rows(a), csr_rows(b), Ratio.MIN_MAX)
     ids = np.sort(rng.integers(0, 2**62, 50))
     far = [
         replace(rows, indices=ids[rows.indices], n_features=2**62)
         for rows in (csr_rows(a, np.int64), csr_rows(b, np.int64))
     ]
-    check("gmm_sparse", *far, Ratio.MIN_MAX, expected=expected)
+    check("gmm", *far, Ratio.MIN_MAX, expected=expected)
 
 
 @given(
@@ -111,7 +111,7 @@ def test_bytes(n, m, groups, dtype, ratio, symmetric):
     a, b = (rng.integers(0, 256, (rows, 8 * groups), dtype=np.uint8) for rows in (n, m))
     a[0] = 0
     b = a if symmetric else b
-    check("gmm_bytes", *(ByteRows(x, x.sum(axis=1).astype(dtype)) for x in (a, b)), ratio, symmetric=symmetric)
+    check("gmm", *(ByteRows(x, x.sum(axis=1).astype(dtype)) for x in (a, b)), ratio, symmetric=symmetric)
 
 
 def test_the_core_checks_layouts():
@@ -120,16 +120,16 @@ def test_the_core_checks_layouts():
     a, out = np.ones((2, 3), np.float32), np.empty((2, 2), np.float32)
     ratio = Ratio.MIN_MAX
     with pytest.raises(ValueError, match="different numbers of features"):
-        native.gmm_dense(a, np.ones((2, 4), np.float32), ratio)
+        native.gmm(a, np.ones((2, 4), np.float32), ratio)
     with pytest.raises(ValueError, match="out: wrong shape"):
-        native.gmm_dense(a, a, ratio, out=out[:1])
+        native.gmm(a, a, ratio, out=out[:1])
     with pytest.raises(ValueError, match="out: wrong shape"):
-        native.gmm_dense(a, a, ratio, out=np.empty((2, 4), np.float32)[:, ::2])
+        native.gmm(a, a, ratio, out=np.empty((2, 4), np.float32)[:, ::2])
     with pytest.raises(TypeError):
-        native.gmm_dense(a, a.astype(np.float64), ratio, out=out)
+        native.gmm(a, a.astype(np.float64), ratio, out=out)
     broken = CsrRows(np.array([0, 5]), np.array([0], np.int32), np.ones(1, np.float32), 3)
     with pytest.raises(ValueError, match="indptr does not ascend from 0 to the length"):
-        native.gmm_sparse(broken, broken, ratio)
+        native.gmm(broken, broken, ratio)
     params = FourierParams(2, 1.0, 0, True)
     with pytest.raises(ValueError, match="out: wrong shape"):
         native.fourier(DenseRows(a), params, 1 << 30, out=out[:1])

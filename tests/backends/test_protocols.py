@@ -48,7 +48,7 @@ def test_methods_have_the_signatures_of_their_protocol(cls, protocol, name):
         mine, theirs = (
             [(p.name, p.kind, p.default) for p in inspect.signature(x).parameters.values()] for x in (found, stated)
         )
-        assert mine == theirs
+        assert mine == theirs[isinstance(found, staticmethod) :]  # a function of the specification has no self
 
 
 def test_no_back_end_answers_to_unknown_names():

@@ -117,7 +117,7 @@ class WrappedBackend(Backend):
 
 def _delegated(name):
     def run(self, *args, **kwargs):
-        asked.add(name)
+        asked.add(f"gmm of {type(args[0]).__name__}" if name == "gmm" else name)
         return wrap(getattr(self._native, name)(*unwrap(args), **unwrap(kwargs)))
 
     return run

@@ -154,9 +154,11 @@ OPERATIONS = {
     "measure": lambda b: (tuple(b.measure(DENSE)), tuple(b.measure(SPARSE))),
     "to_bytes": lambda b: b.to_bytes(BYTES.astype(np.float32), 0, 24),
     # Kernels
-    "gmm_dense": lambda b: b.gmm_dense(X, X[:5], Ratio.MIN_MAX),
-    "gmm_bytes": lambda b: b.gmm_bytes(ByteRows(BYTES, SUMS), ByteRows(BYTES[:5], SUMS[:5]), Ratio.INTERSECTION),
-    "gmm_sparse": lambda b: b.gmm_sparse(SPARSE, SPARSE, Ratio.MIN_MAX, symmetric=True),
+    "gmm": lambda b: (
+        b.gmm(X, X[:5], Ratio.MIN_MAX),
+        b.gmm(ByteRows(BYTES, SUMS), ByteRows(BYTES[:5], SUMS[:5]), Ratio.INTERSECTION),
+        b.gmm(SPARSE, SPARSE, Ratio.MIN_MAX, symmetric=True),
+    ),
     # Hashes
     "gcws_codes": lambda b: (b.gcws_codes(DENSE, HASH, 6, 2), b.gcws_codes(SPARSE, HASH, 12, 0)),
     "gcws_samples": lambda b: b.gcws_samples(DENSE, HASH._replace(center=np.ones(D))),

@@ -5,8 +5,8 @@ import random
 import numpy as np
 import pytest
 
+from helpers import libsvm
 from kernelsketch.formats._native_text import parse_libsvm
-from kernelsketch.reference import libsvm
 
 from . import fuzz, fuzz_files
 

@@ -8,6 +8,7 @@ files meet the parsers under sanitizers, as in ``make fuzz`` (``--no-fuzz`` leav
 from __future__ import annotations
 
 import argparse
+import os
 import random
 import subprocess
 import sys
@@ -80,7 +81,10 @@ def main() -> None:
     failed = bool(failures)
     if fuzz:
         command = [sys.executable, str(HERE.parent / "native" / "fuzz.py"), "--seed", str(given.seed % 2**32)]
-        failed |= bool(subprocess.run([*command, "--seconds", str(given.seconds * FUZZ_SHARE)], check=False).returncode)
+        command += ["--seconds", str(given.seconds * FUZZ_SHARE)]
+        failed |= bool(
+            subprocess.run(command, env=os.environ | {"PYTHONPATH": str(HERE.parent)}, check=False).returncode
+        )
     sys.exit(f"{len(failures)} rounds failed." if failed else None)
 
 

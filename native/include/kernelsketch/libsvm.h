@@ -1,4 +1,4 @@
-// LIBSVM text: one row a line, `label id:value id:value ...`. The grammar, which reference/libsvm.py has too:
+// LIBSVM text: one row a line, `label id:value id:value ...`. The grammar, which tests/helpers/libsvm.py has too:
 //
 //   line   = blanks [ label [ blanks "qid:" digits ] { blanks id ":" number } blanks ] [ "#" anything ] end
 //   end    = LF | CR LF                                blanks = spaces and tabs

@@ -1,4 +1,4 @@
-// Rows as LIBSVM text, out. A line, as reference/text.py writes it too:
+// Rows as LIBSVM text, out. A line, as tests/helpers/libsvm.py writes it too:
 //
 //   line = head [ " qid:" group ] { " " id ":" value } LF
 //

@@ -87,21 +87,20 @@ class Ratio(IntEnum):
     INTERSECTION = 1  # sum of minima over the mean of the norms
 
 
+Compared = Array | ByteRows | CsrRows  # one side of a min-max kernel; both sides have the same form
+
+
 class Kernels(Values, Protocol):
-    """Blocks of min-max kernel matrices. ``symmetric`` means that a and b are the same rows."""
+    """Blocks of min-max kernel matrices."""
 
-    def gmm_dense(
-        self, a: Array, b: Array, ratio: Ratio, *, symmetric: bool = False, out: Array | None = None
-    ) -> Array: ...
-
-    def gmm_bytes(
-        self, a: ByteRows, b: ByteRows, ratio: Ratio, *, symmetric: bool = False, out: Array | None = None
+    def gmm(
+        self, a: Compared, b: Compared, ratio: Ratio, *, symmetric: bool = False, out: Array | None = None
     ) -> Array:
-        """Compute a block from rows padded to a multiple of eight features. The norms have the dtype of the result."""
+        """Compute a block from dense arrays, rows of bytes or sparse rows.
 
-    def gmm_sparse(
-        self, a: CsrRows, b: CsrRows, ratio: Ratio, *, symmetric: bool = False, out: Array | None = None
-    ) -> Array: ...
+        ``symmetric`` means that a and b are the same rows. Bytes are padded to a multiple of eight features, and their
+        norms have the dtype of the result.
+        """
 
 
 # Hashes.

@@ -9,6 +9,7 @@ from typing import NamedTuple, Protocol
 
 from .._array import Array
 from ._interface import Arrays
+from ._rows import CsrRows
 
 MOST_CODES = 4096  # most codes per row of an index
 MOST_HASHES_PER_TABLE = 8
@@ -29,6 +30,14 @@ class Vectors(NamedTuple):
     indices: Array | None = None
     data: Array | None = None
     n_features: int = 0
+
+    @property
+    def csr(self) -> CsrRows:
+        """The sparse rows."""
+        assert self.indptr is not None
+        assert self.indices is not None
+        assert self.data is not None
+        return CsrRows(self.indptr, self.indices, self.data, self.n_features)
 
 
 class Postings(NamedTuple):

@@ -99,5 +99,11 @@ class NumpyArrays(PlainValues):
         return matrix
 
 
+def matrix_for(a: Any, b: Any, out: Array | None) -> Array:
+    """Return ``out``, or a new array for the kernel matrix of two sides."""
+    left, right = (x.norms if isinstance(x, ByteRows) else x for x in (a, b))
+    return np.empty((len(left), len(right)), left.dtype) if out is None else out
+
+
 def _are_whole(values: Array) -> bool:
     return values.dtype.kind != "f" or bool((values == np.rint(values)).all())

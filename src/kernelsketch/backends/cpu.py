@@ -11,15 +11,15 @@ import numpy as np
 
 from .. import _native
 from .._array import Array, code_dtype
+from .._validation import FLOATS
 from ._backend import Processor
 from ._interface import ByteRows, FourierParams, GcwsParams, Measure, Ratio
 from ._interface_index import Postings, Queries, SearchParams, Segment, Vectors, directory_shift
 from ._interface_learning import LINEAR_STATS, NEWTON_STATS, LinearObjective, LinearPass, NewtonStep
 from ._interface_processor import GrownTrees, Growth, GrowthRows, ReadyModel, ShingleParams, TreeArrays
-from ._numpy import NumpyArrays
+from ._numpy import NumpyArrays, matrix_for
 from ._rows import CsrRows, DenseRows, Rows
 
-FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 INDICES = (np.dtype(np.int32), np.dtype(np.int64))
 
 
@@ -52,52 +52,41 @@ class CpuBackend(NumpyArrays, Processor):
 
     # Kernels.
 
-    def gmm_dense(
-        self, a: Array, b: Array, ratio: Ratio, *, symmetric: bool = False, out: Array | None = None
-    ) -> Array:
-        out = np.empty((len(a), len(b)), a.dtype) if out is None else out
-        left, right = _native.DenseRows(_dense(a)), _native.DenseRows(_dense(b))
-        _native.gmm_dense(self.name, left, right, out, int(ratio), symmetric, self.threads)
-        return out
-
-    def gmm_bytes(
-        self, a: ByteRows, b: ByteRows, ratio: Ratio, *, symmetric: bool = False, out: Array | None = None
-    ) -> Array:
-        out = np.empty((len(a.values), len(b.values)), a.norms.dtype) if out is None else out
-        left, right = _native.ByteRows(*a), _native.ByteRows(*b)
-        _native.gmm_bytes(self.name, left, right, out, int(ratio), symmetric, self.threads)
-        return out
-
-    def gmm_sparse(
-        self, a: CsrRows, b: CsrRows, ratio: Ratio, *, symmetric: bool = False, out: Array | None = None
-    ) -> Array:
-        out = np.empty((len(a), len(b)), a.dtype) if out is None else out
-        index = np.result_type(a.indices, b.indices)
-        left, right = _csr(a, index), _csr(b, index)
-        _native.gmm_sparse(self.name, left, right, out, int(ratio), symmetric, self.threads)
+    def gmm(self, a: Any, b: Any, ratio: Ratio, *, symmetric: bool = False, out: Array | None = None) -> Array:
+        compute: Any
+        sides: tuple[Any, Any]
+        if isinstance(a, CsrRows):
+            index = np.result_type(a.indices, b.indices)
+            compute, sides = _native.gmm_sparse, (_csr(a, index), _csr(b, index))
+        elif isinstance(a, ByteRows):
+            compute, sides = _native.gmm_bytes, (_native.ByteRows(*a), _native.ByteRows(*b))
+        else:
+            compute, sides = _native.gmm_dense, (_native.DenseRows(_dense(a)), _native.DenseRows(_dense(b)))
+        out = matrix_for(a, b, out)
+        compute(self.name, *sides, out, int(ratio), symmetric, self.threads)
         return out
 
     # Hashes.
 
     def gcws_codes(self, rows: Rows, params: GcwsParams, bits: int, t_bits: int) -> tuple[Array, Array]:
-        shape = len(rows), params.n_components
-        codes, empty = np.empty(shape, code_dtype(bits + t_bits)), np.empty(len(rows), np.uint8)
-        how = _native.GcwsParams(params.p, params.seed, bits, t_bits)
-        _native.gcws_codes(self.name, _rows(rows, params.center), how, codes, empty, self.threads)
-        return codes, empty.view(bool)
+        codes = np.empty((len(rows), params.n_components), code_dtype(bits + t_bits))
+        return codes, self._hash(_native.gcws_codes, rows, params, codes, bits=(bits, t_bits))
 
     def gcws_samples(self, rows: Rows, params: GcwsParams) -> tuple[Array, Array, Array]:
         slots, t = (np.empty((len(rows), params.n_components), np.int64) for _ in range(2))
-        empty = np.empty(len(rows), np.uint8)
-        how = _native.GcwsParams(params.p, params.seed)
-        _native.gcws_samples(self.name, _rows(rows, params.center), how, slots, t, empty, self.threads)
-        return slots, t, empty.view(bool)
+        return slots, t, self._hash(_native.gcws_samples, rows, params, slots, t)
 
     def gcws_fingerprints(self, rows: Rows, params: GcwsParams) -> tuple[Array, Array]:
-        codes, empty = np.empty((len(rows), params.n_components), np.uint8), np.empty(len(rows), np.uint8)
-        how = _native.GcwsParams(params.p, params.seed)
-        _native.gcws_fingerprints(self.name, _rows(rows, params.center), how, codes, empty, self.threads)
-        return codes, empty.view(bool)
+        codes = np.empty((len(rows), params.n_components), np.uint8)
+        return codes, self._hash(_native.gcws_fingerprints, rows, params, codes)
+
+    def _hash(
+        self, function: Callable[..., None], rows: Rows, params: GcwsParams, *out: Array, bits: tuple[int, ...] = ()
+    ) -> Array:
+        """Write hashes to ``out``, and return the flags of empty rows."""
+        empty, how = np.empty(len(rows), np.uint8), _native.GcwsParams(params.p, params.seed, *bits)
+        function(self.name, _rows(rows, params.center), how, *out, empty, self.threads)
+        return empty.view(bool)
 
     def concatenate(self, slots: Array, t: Array, counts: Array) -> Array:
         joined = np.empty((len(slots), len(counts)), np.int64)
@@ -236,15 +225,15 @@ class CpuBackend(NumpyArrays, Processor):
         return rows, starts
 
     def index_norms(self, vectors: Vectors) -> Array:
-        rows = _index_csr(vectors) if vectors.dense is None else _native.DenseRows(vectors.dense)
-        norms = np.empty(len(vectors.indptr) - 1 if vectors.dense is None else len(vectors.dense))  # type: ignore[arg-type]
-        _native.index_norms(self.name, rows, norms, self.threads)
+        rows = vectors.csr if vectors.dense is None else DenseRows(vectors.dense)
+        norms = np.empty(len(rows))
+        _native.index_norms(self.name, _rows(rows), norms, self.threads)
         return norms
 
     def index_heavy(self, vectors: Vectors, heavy_fraction: float) -> Array:
-        assert vectors.data is not None
-        heavy = np.empty(len(vectors.data), np.uint8)
-        _native.index_heavy(_index_csr(vectors), vectors.norms, heavy_fraction, heavy, self.threads)
+        rows = vectors.csr
+        heavy = np.empty(len(rows.data), np.uint8)
+        _native.index_heavy(_csr(rows), vectors.norms, heavy_fraction, heavy, self.threads)
         return heavy.view(bool)
 
     def index_search(
@@ -329,13 +318,6 @@ def _codes(codes: Array, empty: Array) -> _native.CodeRows:
 
 def _targets(state: LinearPass | NewtonStep) -> _native.LinearTargets:
     return _native.LinearTargets(state.labels, state.targets, state.cost, state.positive, state.factors)
-
-
-def _index_csr(x: Vectors) -> _native.CsrRows:
-    assert x.indptr is not None
-    assert x.indices is not None
-    assert x.data is not None
-    return _native.CsrRows(x.indptr, x.indices, x.data, x.n_features)
 
 
 def _vectors(x: Vectors | None) -> _native.IndexVectors | None:

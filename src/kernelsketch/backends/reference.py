@@ -5,36 +5,31 @@ This is the only module of the library that imports :mod:`kernelsketch.reference
 
 from __future__ import annotations
 
+from itertools import pairwise
+from typing import Any
+
 import numpy as np
 
 from .._array import Array
-from ..reference import (
-    fourier,
-    gcws,
-    gmm,
-    index,
-    join,
-    linear,
-    measure,
-    newton,
-    pack,
-    quantiles,
-    rng,
-    shingles,
-)
-from ..reference import growth as growth_reference
-from ..reference import trees as trees_reference
+from ..reference import fourier, gcws, index, join, linear, quantiles, rng, trees
+from ..reference import gmm as minmax
+from ..reference import newton as steps
+from ..reference import pack as packing
+from ..reference import shingles as texts
+from ..reference.growth import grow
 from ._backend import Processor
 from ._interface import ByteRows, FourierParams, GcwsParams, Ratio
-from ._interface_index import Queries, SearchParams, Segment, Vectors
-from ._interface_learning import LinearObjective, LinearPass, NewtonStep
-from ._interface_processor import GrownTrees, Growth, GrowthRows, ReadyModel, ShingleParams, TreeArrays
+from ._interface_index import Vectors
+from ._interface_processor import GrownTrees, Growth, GrowthRows, ReadyModel, ShingleParams
 from ._numpy import NumpyArrays
 from ._rows import CsrRows, Rows
 
 
 class ReferenceBackend(NumpyArrays, Processor):
-    """Compute every operation by its specification, on one thread and without native code."""
+    """Compute every operation by its specification, on one thread and without native code.
+
+    Functions of the specification that take what the protocol states are its methods.
+    """
 
     name = "reference"
     newton = "steps"
@@ -43,38 +38,35 @@ class ReferenceBackend(NumpyArrays, Processor):
         self.threads = threads
 
     def is_canonical(self, indptr: Array, indices: Array, n_features: int) -> bool:
-        return measure.is_canonical(indptr, indices, n_features)
+        if indptr[0] != 0 or indptr[-1] > len(indices) or (np.diff(indptr) < 0).any():
+            return False
+        rows = [indices[begin:end] for begin, end in pairwise(indptr)]
+        return all((np.diff(row) > 0).all() and (row >= 0).all() and (row < n_features).all() for row in rows)
 
     # Kernels.
 
-    def gmm_dense(
-        self, a: Array, b: Array, ratio: Ratio, *, symmetric: bool = False, out: Array | None = None
-    ) -> Array:
-        return _placed(gmm.gmm_dense(a, b, ratio), out)
-
-    def gmm_bytes(
-        self, a: ByteRows, b: ByteRows, ratio: Ratio, *, symmetric: bool = False, out: Array | None = None
-    ) -> Array:
-        return _placed(gmm.gmm_bytes(a.values, b.values, a.norms, b.norms, ratio), out)
-
-    def gmm_sparse(
-        self, a: CsrRows, b: CsrRows, ratio: Ratio, *, symmetric: bool = False, out: Array | None = None
-    ) -> Array:
-        # Only the features that occur become columns, because there may be up to 2^62 features.
-        features = np.unique(np.concatenate([a.indices, b.indices]))
-        dense = []
-        for x in (a, b):
-            rows = np.zeros((len(x), len(features)), x.dtype)
-            row = np.repeat(np.arange(len(x)), np.diff(x.indptr))
-            rows[row, np.searchsorted(features, x.indices)] = x.data
-            dense.append(rows)
-        return _placed(gmm.gmm_sparse(dense[0], dense[1], ratio), out)
+    def gmm(self, a: Any, b: Any, ratio: Ratio, *, symmetric: bool = False, out: Array | None = None) -> Array:
+        if isinstance(a, ByteRows):
+            found = minmax.gmm_bytes(a.values, b.values, a.norms, b.norms, ratio)
+        elif isinstance(a, CsrRows):
+            # Only the features that occur become columns, because there may be up to 2^62 features.
+            features = np.unique(np.concatenate([a.indices, b.indices]))
+            dense = []
+            for x in (a, b):
+                rows = np.zeros((len(x), len(features)), x.dtype)
+                row = np.repeat(np.arange(len(x)), np.diff(x.indptr))
+                rows[row, np.searchsorted(features, x.indices)] = x.data
+                dense.append(rows)
+            found = minmax.gmm_sparse(dense[0], dense[1], ratio)
+        else:
+            found = minmax.gmm_dense(a, b, ratio)
+        return _placed(found, out)
 
     # Hashes.
 
     def gcws_codes(self, rows: Rows, params: GcwsParams, bits: int, t_bits: int) -> tuple[Array, Array]:
         slots, t, empty = self.gcws_samples(rows, params)
-        return pack.encode(slots, t, bits, t_bits), empty
+        return packing.encode(slots, t, bits, t_bits), empty
 
     def gcws_samples(self, rows: Rows, params: GcwsParams) -> tuple[Array, Array, Array]:
         slots, t = (np.empty((len(rows), params.n_components), np.int64) for _ in range(2))
@@ -91,17 +83,10 @@ class ReferenceBackend(NumpyArrays, Processor):
         slots, t, empty = self.gcws_samples(rows, params)
         return index.fingerprints(slots, t), empty
 
-    def concatenate(self, slots: Array, t: Array, counts: Array) -> Array:
-        return gcws.concatenate(slots, t, counts)
-
-    def pack(self, codes: Array, width: int) -> Array:
-        return pack.pack(codes, width)
-
-    def unpack(self, packed: Array, width: int, n_components: int) -> Array:
-        return pack.unpack(packed, n_components, width)
-
-    def used_codes(self, codes: Array, width: int) -> Array:
-        return pack.used_codes(codes, width)
+    concatenate = staticmethod(gcws.concatenate)
+    pack = staticmethod(packing.pack)
+    unpack = staticmethod(packing.unpack)
+    used_codes = staticmethod(packing.used_codes)
 
     def renumber(self, codes: Array, number_of: Array, *, out: Array | None = None) -> tuple[Array, int]:
         numbers = _placed(number_of[codes], out)
@@ -125,23 +110,11 @@ class ReferenceBackend(NumpyArrays, Processor):
 
     # Learning on codes.
 
-    def linear_pass(self, codes: Array, empty: Array, objective: LinearObjective, state: LinearPass) -> Array:
-        return linear.linear_pass(codes, empty, objective, state)
-
-    def newton_step(self, codes: Array, empty: Array, objective: LinearObjective, state: NewtonStep) -> Array:
-        return newton.newton_step(codes, empty, objective, state)
-
-    def make_symbols(
-        self, codes: Array, empty: Array, together: int, most: int, out: Array | None = None, mapped: bool = False
-    ) -> tuple[Array, Array, Array] | None:
-        found = newton.make_symbols(codes, empty, together, most)
-        return None if found is None else (_placed(found[0], out), *found[1:])
-
-    def linear_decide(self, codes: Array, empty: Array, scale: float, w: Array, bias: Array) -> Array:
-        return linear.decide(codes, empty, scale, w, bias)
-
-    def linear_accumulate(self, codes: Array, empty: Array, beta: Array, sums: Array) -> None:
-        linear.accumulate(codes, empty, beta, sums)
+    linear_pass = staticmethod(linear.linear_pass)
+    linear_decide = staticmethod(linear.decide)
+    linear_accumulate = staticmethod(linear.accumulate)
+    newton_step = staticmethod(steps.newton_step)
+    make_symbols = staticmethod(steps.make_symbols)
 
     # Serving.
 
@@ -150,8 +123,7 @@ class ReferenceBackend(NumpyArrays, Processor):
 
     # Decision trees.
 
-    def trees_decide(self, features: Array, trees: TreeArrays) -> Array:
-        return trees_reference.decide(features, trees)
+    trees_decide = staticmethod(trees.decide)
 
     def growth_rows(self, binned: Array, bins: Array) -> GrowthRows:
         return _GrowthRows(binned, bins)
@@ -163,46 +135,28 @@ class ReferenceBackend(NumpyArrays, Processor):
         found = [quantiles.levels_of(x, table, levels) for x, table in zip(numbers.T, tables, strict=True)]
         return np.array(found, np.float32).reshape(numbers.shape[::-1]).T
 
-    def weighted_differences(self, x: Array, weights: Array) -> Array:
-        return gmm.weighted_differences(x, weights)
+    weighted_differences = staticmethod(minmax.weighted_differences)
 
     # Near neighbours.
 
-    def index_tables(
-        self, codes: Array, flags: Array, n_tables: int, hashes_per_table: int, bits: int
-    ) -> tuple[Array, Array]:
-        return index.tables(codes, flags, n_tables, hashes_per_table, bits)
-
-    def index_norms(self, vectors: Vectors) -> Array:
-        return index.norms(vectors)
+    index_tables = staticmethod(index.tables)
+    index_norms = staticmethod(index.norms)
+    index_search = staticmethod(index.search)
 
     def index_heavy(self, vectors: Vectors, heavy_fraction: float) -> Array:
         parts = [index.heavy(vectors, i, heavy_fraction) for i in range(len(vectors.norms))]
         return np.concatenate([np.zeros(0, bool), *parts])
 
-    def index_search(
-        self, queries: Queries, segments: list[Segment], params: SearchParams
-    ) -> tuple[Array, Array, Array]:
-        return index.search(queries, segments, params)
-
     # Similarity joins.
 
-    def join_keys(self, rows: CsrRows) -> Array:
-        return join.keys(rows.indptr, rows.indices, rows.data)
-
-    def join_count(self, rows: CsrRows, counters: Array) -> None:
-        join.count(rows.indices, counters)
-
-    def join_prefixes(self, rows: CsrRows, counters: Array, threshold: float) -> Array:
-        return join.prefixes(rows.indptr, rows.indices, rows.data, counters, threshold)
-
-    def join_similarities(self, rows: CsrRows, left: Array, right: Array) -> Array:
-        return join.similarities(rows.indptr, rows.indices, rows.data, left, right)
+    join_keys = staticmethod(join.keys)
+    join_count = staticmethod(join.count)
+    join_prefixes = staticmethod(join.prefixes)
+    join_similarities = staticmethod(join.similarities)
 
     # Texts.
 
-    def shingles(self, text: Array, ends: Array, params: ShingleParams) -> tuple[Array, Array, Array]:
-        return shingles.shingles(text, ends, *params)
+    shingles = staticmethod(texts.shingles)
 
     def shingles_of_texts(self, texts: tuple[str | bytes, ...], params: ShingleParams) -> tuple[Array, Array, Array]:
         parts = [text.encode() if isinstance(text, str) else text for text in texts]
@@ -242,4 +196,4 @@ class _GrowthRows(GrowthRows):
         self._binned, self._bins = binned, bins
 
     def grow(self, gradients: Array, hessians: Array, growth: Growth) -> GrownTrees:
-        return GrownTrees(*growth_reference.grow(self._binned, self._bins, gradients, hessians, growth))
+        return GrownTrees(*grow(self._binned, self._bins, gradients, hessians, growth))

@@ -268,13 +268,6 @@ app = typer.Typer(
 )
 
 
-def load_all() -> None:
-    """Import every command of this package and its work, for processes that start many commands."""
-    for entry in COMMANDS:
-        import_module(f".commands.{entry.name}", __package__)
-        import_module(f".work.{entry.name}", __package__)
-
-
 def _print_version(asked: bool) -> None:
     if asked:
         from .. import __version__

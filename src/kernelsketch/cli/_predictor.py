@@ -11,7 +11,8 @@ import numpy as np
 from scipy import sparse
 
 from .._array import Array
-from .._validation import check_n_jobs, first_repeated, row_batches, widened
+from .._frames import first_repeated
+from .._validation import check_n_jobs, row_batches, widened
 from ..exceptions import InputError
 from ..formats import RowBlock, RowStream
 from ..hashing import PackedCodes

@@ -10,7 +10,8 @@ import numpy as np
 from scipy import sparse
 
 from .._array import Array
-from .._validation import check_rows, first_repeated
+from .._frames import first_repeated
+from .._validation import check_rows
 from ..exceptions import InputError, MissingExtraError, Setting
 from ._bounded import bounded_memory
 from ._labels import MOST_LENGTH, numbered_texts

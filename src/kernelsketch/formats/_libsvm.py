@@ -1,4 +1,4 @@
-"""LIBSVM text, read and written. reference/libsvm.py specifies the grammar and its errors, reference/text.py lines."""
+"""LIBSVM text, read and written. tests/helpers/libsvm.py specifies the grammar, its errors, and lines."""
 
 from __future__ import annotations
 

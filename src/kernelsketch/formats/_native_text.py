@@ -1,7 +1,7 @@
 """Text parsing and writing in native code: arrays in, named values out.
 
-The specifications are ``reference/libsvm.py`` and ``reference/text.py`` for LIBSVM text, and ``_cells.py`` for
-CSV. Instruction sets play no part here: there is one parser of each kind.
+The specifications are ``tests/helpers/libsvm.py`` for LIBSVM text and ``_cells.py`` for CSV. Instruction sets play no
+part here: there is one parser of each kind.
 """
 
 from __future__ import annotations

@@ -158,13 +158,8 @@ class PackedCodes:
         for part in parts:
             if not isinstance(parts[0], PackedCodes):
                 raise InputTypeError(f"expected PackedCodes, got {type(parts[0]).__name__}.")
-            parts[0].check_same(part)
+            parts[0]._check_as_many(part, "concatenated")
             part.check_mapped()
-            if part.n_components != parts[0].n_components:
-                raise InputError(
-                    f"codes of {parts[0].n_components} and of {part.n_components} hashes cannot be concatenated: "
-                    "take the leading hashes of both, codes[:, :k]."
-                )
         packed = np.concatenate([part.packed for part in parts])
         return replace(parts[0], packed=packed, empty=np.concatenate([part.empty for part in parts]))
 
@@ -185,6 +180,15 @@ class PackedCodes:
         if difference is not None:
             raise InputError(
                 f"these codes come from different hashes ({difference}): hash both sides with the same parameters."
+            )
+
+    def _check_as_many(self, other: PackedCodes, use: str) -> None:
+        """Refuse codes of a different hash or of other numbers per row. ``use`` says what is done with both."""
+        self.check_same(other)
+        if self.n_components != other.n_components:
+            raise InputError(
+                f"codes of {self.n_components} and of {other.n_components} hashes cannot be {use}: take the leading "
+                "hashes of both, codes[:, :k]."
             )
 
     def unpack(self) -> Array:
@@ -247,12 +251,7 @@ class PackedCodes:
     def match_counts(self, other: PackedCodes | None = None, *, n_jobs: int | None = None) -> Array:
         """Count the equal codes of each pair of rows. The result is int32 of shape (n_rows, n_rows of other)."""
         right = self if other is None else other
-        self.check_same(right)
-        if self.n_components != right.n_components:
-            raise InputError(
-                f"codes of {self.n_components} and of {right.n_components} hashes cannot be compared: "
-                "take the leading hashes of both, codes[:, :k]."
-            )
+        self._check_as_many(right, "compared")
         backend = backend_for(self.packed, right.packed, threads=check_n_jobs(n_jobs))
         a = self.unpack()
         b = a if right is self else right.unpack()

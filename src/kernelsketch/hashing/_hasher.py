@@ -9,7 +9,7 @@ import numpy as np
 
 from .._array import Array
 from .._mix import GOLDEN64, mix_number
-from .._validation import row_batches
+from .._validation import check_center, row_batches
 from ..backends import HASH_VERSION, GcwsParams, Hashes, Rows, backend_for, code_dtype
 from ..exceptions import InputError, Setting
 from ._powers import check_powers
@@ -125,20 +125,10 @@ class Hasher:
         check_powers(self, rows)
 
     def _check_center(self, rows: Rows) -> None:
-        assert self.center is not None
-        if rows.sparse:
-            raise InputError(
-                Setting("center"),
-                " cannot be used with sparse data: subtracting it would fill the zeros. "
-                "Pass center=None, or a dense array if it fits in memory.",
-            )
-        if rows.n_features != len(self.center):
-            raise InputError(
-                Setting("center"),
-                f" must have one value per feature, shape ({rows.n_features},), got shape {self.center.shape}.",
-            )
+        center = check_center(self.center, rows)
+        assert center is not None
         (values,) = rows.arrays
-        if not np.isfinite(max(float(values.max()), -float(values.min())) + float(np.abs(self.center).max())):
+        if not np.isfinite(max(float(values.max()), -float(values.min())) + float(np.abs(center).max())):
             raise InputError("X minus center can exceed the largest float: scale X and center down first.")
 
     def codes(self, rows: Rows, *, threads: int = 1) -> PackedCodes:

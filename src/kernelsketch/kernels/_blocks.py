@@ -12,7 +12,7 @@ from .._array import Array
 from .._validation import check_positive_int, row_batches
 from ..exceptions import InputError, InputTypeError, Setting
 from ._plan import Plan
-from ._registry import find_plan
+from ._registry import find_kernel
 
 
 def iter_kernel_blocks(
@@ -64,7 +64,7 @@ def iter_kernel_blocks(
     for refused in ("out", "Y"):
         if refused in params:
             raise InputError(Setting(refused), " cannot be used here: each block is a new array.")
-    make_plan = find_plan(kernel)
+    make_plan = find_kernel(kernel).plan
     known = [name for name in inspect.signature(make_plan).parameters if name not in ("X", "Y")]
     for name in params:
         if name not in known:

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from .._rows import rows_of
-from .._validation import FLOATS, as_row, check_center, check_out, check_same_features, is_row
-from ..backends import CsrRows, Rows, backend_for, in_library_of, place_of
+from .._rows import learned_center, rows_of
+from .._validation import FLOATS, as_row, check_out, check_same_features, is_row
+from ..backends import Rows, backend_for, in_library_of
 from ..exceptions import InputError, Setting
 from ._operand import Operand
 from ._plan import Plan
@@ -42,14 +42,8 @@ def operands(
 
 def _center(center: Any, rows: Rows) -> Any:
     """Return the center in the memory where the rows live."""
-    if center is None:
-        return None
-    if isinstance(rows, CsrRows):
-        return check_center(center, rows.to_scipy())
-    backend = backend_for(rows.values)
-    host = backend.to_numpy(rows.values) if isinstance(center, str) else rows.values
-    vector = check_center(backend.to_numpy(center) if place_of(center) else center, host)
-    return None if vector is None else backend.from_numpy(vector)
+    vector = learned_center(center, rows)
+    return None if vector is None else backend_for(*rows.arrays).from_numpy(vector)
 
 
 def evaluate(make_plan: Callable[..., Plan], X: Any, Y: Any, out: Any, **params: Any) -> Any:

@@ -76,19 +76,7 @@ class Block(NamedTuple):
 
 
 class MinMaxPlan(Plan):
-    """Compute a min-max kernel by the back end.
-
-    Parameters
-    ----------
-    a, b : Operand
-        The two sides of the kernel.
-    ratio : Ratio
-        What the kernel makes of the sums of minima and maxima.
-    threads : int
-        Number of threads.
-    gamma : float or None
-        Parameter of the exponential of the kernel. None means no exponential.
-    """
+    """Compute a min-max kernel by the back end: a ratio of the sums of minima and maxima, or its exponential."""
 
     def __init__(self, a: Operand, b: Operand, ratio: Ratio, threads: int, gamma: float | None = None) -> None:
         super().__init__(a, b, gamma)
@@ -138,7 +126,7 @@ class MinMaxPlan(Plan):
                 second = first if on_diagonal else self._prepare(b, pair)
                 a_rows = _moved(a.rows, -start)
                 view = _view(out, a_rows, b.rows)
-                block = self._compute(pair.method, first, second, view, symmetric=on_diagonal)
+                block = self.backend.gmm(first, second, self.ratio, symmetric=on_diagonal, out=view)
                 del second  # frees the memory before the next block is prepared
                 if not pair.in_place:
                     block[np.abs(a.exponents[:, None] - b.exponents) > BIN] = 0
@@ -199,13 +187,6 @@ class MinMaxPlan(Plan):
             return operand.csr(rows, shift, pair.dtype)
         dense = operand.dense(rows, shift, pair.dtype)
         return self._bytes(dense) if pair.method == "bytes" else dense
-
-    def _compute(self, method: str, left: Any, right: Any, out: Array | None, symmetric: bool) -> Array:
-        if method == "sparse":
-            return self.backend.gmm_sparse(left, right, self.ratio, symmetric=symmetric, out=out)
-        if method == "dense":
-            return self.backend.gmm_dense(left, right, self.ratio, symmetric=symmetric, out=out)
-        return self.backend.gmm_bytes(left, right, self.ratio, symmetric=symmetric, out=out)
 
     def _bytes(self, x: Array) -> ByteRows:
         """Return rows of small integers as bytes, padded to groups of eight features, and their L1 norms."""

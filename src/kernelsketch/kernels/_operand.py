@@ -22,38 +22,14 @@ from .._validation import check_finite, row_batches
 from ..backends import CsrRows, DenseRows, Measure, Rows, Values, backend_for
 
 STEP_BYTES = 1 << 20  # bytes of float64 values processed at a time, which stay in the cache
-
-
 SMALL, LIFT = 2.0**-500, 550  # rows of smaller entries are multiplied by 2**LIFT before a power below 1 is taken
 
 
 class Operand:
-    """Checked rows of one side of a kernel, prepared block by block.
+    """Checked rows of one side of a kernel, prepared block by block: centered, to a power ``p`` or scaled to a norm.
 
-    Parameters
-    ----------
-    rows : Rows
-    name : str
-        Name of the argument in error messages.
-    dtype : float32 or float64
-        Data type of prepared rows.
-    center : float64 vector or None
-        Vector that is subtracted from every row.
-    p : float
-        Power of the absolute values.
-    norm : None, 1 or 2
-        Norm that rows are scaled to. With a norm all exponents are 0 and ``p`` is 1.
-    backend : Values or None
-        Where the rows live. None finds out.
-    measure : Measure or None
-        What the back end measures of the rows, if it is known already.
-
-    Attributes
-    ----------
-    exponents : int64 array
-        The exponent of each row; 0 for an empty row.
-    empty : bool array
-        Whether a row has no nonzero value (after centering).
+    ``exponents`` (int64) has the exponent of each row, 0 for an empty row and with a norm, for which ``p`` is 1.
+    ``empty`` says which rows have no nonzero value after centering. ``name`` is that of the argument in messages.
     """
 
     def __init__(
@@ -95,10 +71,6 @@ class Operand:
     def plain(self) -> bool:
         """Whether unscaled rows can be used without a copy."""
         return not self.changes_values and self.rows.dtype == self.dtype and self.rows.contiguous
-
-    def n_values(self) -> int:
-        """Return the number of stored values: the nonzeros of a sparse matrix, all values of a dense matrix."""
-        return int(self.rows.indptr[-1]) if isinstance(self.rows, CsrRows) else self.n_rows * self.n_features
 
     def take(self, rows: Array) -> Operand:
         """Return the operand of a copy of some rows, given by their numbers."""

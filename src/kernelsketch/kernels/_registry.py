@@ -38,7 +38,3 @@ def find_kernel(kernel: Any) -> Kernel:
     raise InputError(
         Setting("kernel"), f" must be one of {', '.join(map(repr, KERNELS))} or one of those functions, got {kernel!r}."
     )
-
-
-def find_plan(kernel: Any) -> Callable[..., Plan]:
-    return find_kernel(kernel).plan

@@ -64,17 +64,9 @@ def sign_split(X: Any, center: Any = None) -> Any:
         raise InputError(f"X has {rows.shape[1]} features: twice as many do not fit in 64-bit indices.")
     index = np.int64 if 2 * rows.shape[1] > np.iinfo(np.int32).max else rows.indices.dtype
     size = int(rows.indptr[-1])
-    data, indices, indptr = np.empty(size, dtype), np.empty(size, index), np.empty(len(rows.indptr), rows.indptr.dtype)
-    done = row = 0  # values without zeros, and ends of rows that lie before this part
-    for part in row_batches(size, 8, STEP_BYTES):
-        values = rows.data[part].astype(dtype)
-        stored = values != 0
-        kept = values[stored]
-        stop = done + len(kept)
-        data[done:stop] = np.abs(kept)
-        indices[done:stop] = 2 * rows.indices[part][stored].astype(index) + (kept < 0)
-        last = int(np.searchsorted(rows.indptr, part.stop))
-        indptr[row:last] = done + np.concatenate([[0], np.cumsum(stored)])[rows.indptr[row:last] - part.start]
-        done, row = stop, last
-    indptr[row:] = done
-    return type(rows)((data[:done], indices[:done], indptr), shape=(rows.shape[0], 2 * rows.shape[1]))
+    data, indices = rows.data[:size].astype(dtype), rows.indices[:size].astype(index)
+    indices *= 2
+    indices += data < 0
+    split = type(rows)((np.abs(data, out=data), indices, rows.indptr.copy()), shape=(rows.shape[0], 2 * rows.shape[1]))
+    split.eliminate_zeros()
+    return split

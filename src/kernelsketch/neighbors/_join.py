@@ -165,7 +165,7 @@ def similar_in_tiles(
 def _similar_of_tile(
     left: CsrRows, right: CsrRows, threshold: float, threads: int, *, exact: bool, same: bool
 ) -> tuple[Array, Array]:
-    kernel = backend_for(*left.arrays, threads=threads).gmm_sparse(left, right, Ratio.MIN_MAX, symmetric=same)
+    kernel = backend_for(*left.arrays, threads=threads).gmm(left, right, Ratio.MIN_MAX, symmetric=same)
     pairs = np.argwhere(~(kernel < threshold * (1 - NEAR)))
     if same:
         pairs = pairs[pairs[:, 0] < pairs[:, 1]]

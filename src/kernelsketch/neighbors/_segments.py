@@ -139,7 +139,7 @@ def nbytes(s: Segment) -> int:
 
 def make_postings(x: Vectors, flags: Array, heavy_fraction: float, threads: int) -> Postings:
     """Build inverted lists: for each feature and sign the rows of flag 0 in which it is heavy (reference/index.py)."""
-    rows = _vectors.csr_of(x)
+    rows = x.csr
     row = np.repeat(np.arange(len(rows), dtype=np.uint32), np.diff(rows.indptr))
     taken = np.flatnonzero(backend_for(rows.data, threads=threads).index_heavy(x, heavy_fraction) & (flags[row] == 0))
     row, size = row[taken], np.abs(rows.data[taken])

@@ -22,7 +22,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._array import Array
 from .._estimator import ValidatedOnce
-from .._hash_parameters import check_hash, learned_center, seed_of
+from .._hash_parameters import check_hash, seed_of
+from .._rows import learned_center
 from .._validation import check_n_jobs, check_positive_int
 from ..backends import MOST_CODES, Rows, Segment
 from ..exceptions import InputError, Setting

@@ -63,7 +63,7 @@ def query_vectors(rows: Rows, empty: Array, transform: VectorTransform, threads:
         if found.dense is not None:
             found.dense[lost] = 0
         else:
-            rows = csr_of(found)
+            rows = found.csr
             rows.data[np.repeat(lost, np.diff(rows.indptr))] = 0
     return found, lost.astype(np.uint8)
 
@@ -92,7 +92,7 @@ def take(x: Vectors, rows: Array) -> Vectors:
     """Return some of the rows, copied."""
     if x.indptr is None:
         return _part_of_dense(x, rows)
-    csr = csr_of(x)
+    csr = x.csr
     begins, ends = csr.indptr[rows], csr.indptr[rows + 1]
     sizes = ends - begins
     if len(sizes) and (sizes.min() < 0 or begins.min() < 0 or ends.max() > len(csr.data)):
@@ -104,7 +104,7 @@ def take(x: Vectors, rows: Array) -> Vectors:
 
 def part_of(x: Vectors, rows: slice) -> Vectors:
     """Return successive rows as views."""
-    return _part_of_dense(x, rows) if x.indptr is None else _of_csr(x.norms[rows], csr_of(x).part(rows))
+    return _part_of_dense(x, rows) if x.indptr is None else _of_csr(x.norms[rows], x.csr.part(rows))
 
 
 def _part_of_dense(x: Vectors, rows: Any) -> Vectors:
@@ -116,7 +116,7 @@ def join(parts: Sequence[Vectors]) -> Vectors:
     """Concatenate vectors. The result has bytes only if all parts have bytes."""
     norms = np.concatenate([x.norms for x in parts])
     if parts[0].indptr is not None:
-        return _of_csr(norms, stacked([csr_of(x) for x in parts]))
+        return _of_csr(norms, stacked([x.csr for x in parts]))
     if all(x.bytes is not None for x in parts):
         return Vectors(norms, bytes=np.concatenate([x.bytes for x in parts if x.bytes is not None]))
     return Vectors(norms, dense=np.concatenate([as_floats(x) for x in parts]))
@@ -126,14 +126,9 @@ def as_rows(x: Vectors) -> Rows:
     """Return vectors as rows. Row pointers of a damaged file that do not ascend within the values are refused."""
     if x.indptr is None:
         return DenseRows(as_floats(x))
-    if (x.indptr[1:] < x.indptr[:-1]).any() or x.indptr[0] < 0 or x.indptr[-1] > len(csr_of(x).data):
+    if (x.indptr[1:] < x.indptr[:-1]).any() or x.indptr[0] < 0 or x.indptr[-1] > len(x.csr.data):
         raise InputError(DAMAGED)
-    return csr_of(x)
-
-
-def csr_of(x: Vectors) -> CsrRows:
-    """Return the arrays of sparse vectors."""
-    return CsrRows(x.indptr, x.indices, x.data, x.n_features)
+    return x.csr
 
 
 def _of_csr(norms: Array, rows: CsrRows) -> Vectors:

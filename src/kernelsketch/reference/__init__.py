@@ -7,7 +7,6 @@ written to be read, not to be fast. ``KERNELSKETCH_BACKEND=reference`` runs the 
 
     arithmetic   fused multiply-add, logarithms and cosines that are equal on every machine
     rng          the counter-based random generator
-    measure      the form of sparse rows
     gmm          the min-max kernels
     gcws         generalized consistent weighted sampling
     pack         codes made from samples, and packed codes
@@ -19,8 +18,6 @@ written to be read, not to be fast. ``KERNELSKETCH_BACKEND=reference`` runs the 
     index        fingerprints, LSH tables, inverted lists and the search in them
     shingles     from texts to features; characters has the letters, digits and lower case
     join         the similarity join of sparse rows: keys, prefixes, similarities
-    libsvm       the parser of LIBSVM text
-    text         the writer of LIBSVM text
 
 Only ``backends/reference.py`` and the tests import this package::
 

@@ -100,13 +100,11 @@ def level_of(similarity: Array) -> Array:
     return np.asarray(np.clip(similarity.dtype.type(LEVELS) * similarity, 0, LEVELS - 1).astype(np.int64))
 
 
-def norms(x: Vectors) -> Array:
+def norms(vectors: Vectors) -> Array:
     """Return L1 norms, summed in the order of `similarity`, so that a row has similarity 1 with itself."""
-    if x.indptr is None:
-        assert x.dense is not None
-        return np.array([lanes_sum(np.abs(row).astype(np.float64)) for row in x.dense], np.float64)
-    rows = [np.abs(_sparse_row(x, i)[1]).astype(np.float64) for i in range(len(x.indptr) - 1)]
-    return np.array([lanes_sum(row) for row in rows], np.float64)
+    dense = vectors.dense
+    rows = [_sparse_row(vectors, i)[1] for i in range(len(vectors.csr))] if dense is None else dense
+    return np.array([lanes_sum(np.abs(row).astype(np.float64)) for row in rows], np.float64)
 
 
 def similarity(a: Vectors, i: int, b: Vectors, j: int) -> float:
@@ -211,11 +209,8 @@ def _dense_row(x: Vectors, i: int) -> Array:
 
 
 def _sparse_row(x: Vectors, i: int) -> tuple[Array, Array]:
-    assert x.indptr is not None
-    assert x.indices is not None
-    assert x.data is not None
-    part = slice(int(x.indptr[i]), int(x.indptr[i + 1]))
-    return x.indices[part], x.data[part]
+    row = x.csr.part(slice(i, i + 1))
+    return row.indices, row.data
 
 
 def _common_sparse(a: tuple[Array, Array], b: tuple[Array, Array]) -> float:

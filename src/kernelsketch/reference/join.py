@@ -21,31 +21,35 @@ since no other row has them.
 
 from __future__ import annotations
 
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from .._array import Array
 from .._mix import GOLDEN64, mix64
 from .gmm import of_minima
 
+if TYPE_CHECKING:
+    from ..backends import CsrRows
+
 _GOLDEN = np.uint64(GOLDEN64)
 SLACK = 1 - 2.0**-20  # rounding of the sums may not end a prefix too early
 
 
-def keys(indptr: Array, features: Array, values: Array) -> Array:
-    """Return the keys of rows, uint64 of shape (n_rows, 2)."""
-    found = np.zeros((len(indptr) - 1, 2), np.uint64)
+def keys(rows: CsrRows) -> Array:
+    found = np.zeros((len(rows), 2), np.uint64)
     with np.errstate(over="ignore"):
-        e = mix64(_mixed(features) ^ values.astype(np.float64).view(np.uint64))
+        e = mix64(_mixed(rows.indices) ^ rows.data.astype(np.float64).view(np.uint64))
         two = np.stack([e, mix64(e + _GOLDEN)], axis=1)
-        two[values == 0] = 0
-        for row in range(len(found)):
-            found[row] = two[indptr[row] : indptr[row + 1]].sum(axis=0, dtype=np.uint64)
+        two[rows.data == 0] = 0
+        for i, (begin, end) in enumerate(pairwise(rows.indptr)):
+            found[i] = two[begin:end].sum(axis=0, dtype=np.uint64)
     return found
 
 
-def count(features: Array, counters: Array) -> None:
-    """Count features in a table of uint16, each up to 2^16 - 1."""
-    new = np.bincount(slots(features, counters).astype(np.int64), minlength=len(counters))
+def count(rows: CsrRows, counters: Array) -> None:
+    new = np.bincount(slots(rows.indices, counters).astype(np.int64), minlength=len(counters))
     counters[:] = np.minimum(counters + new, 2**16 - 1)
 
 
@@ -55,11 +59,10 @@ def slots(features: Array, counters: Array) -> Array:
         return _mixed(features) >> np.uint64(65 - len(counters).bit_length())
 
 
-def prefixes(indptr: Array, features: Array, values: Array, counters: Array, threshold: float) -> Array:
-    """Return which nonzeros belong to the prefix of their row, without features that occur in no other row."""
-    inside = np.zeros(len(features), bool)
-    weights, places = np.abs(values.astype(np.float64)), counters[slots(features, counters)]
-    for begin, end in zip(indptr[:-1].tolist(), indptr[1:].tolist(), strict=True):
+def prefixes(rows: CsrRows, counters: Array, threshold: float) -> Array:
+    features, inside = rows.indices, np.zeros(len(rows.indices), bool)
+    weights, places = np.abs(rows.data.astype(np.float64)), counters[slots(features, counters)]
+    for begin, end in pairwise(rows.indptr.tolist()):
         norm = 0.0
         for weight in weights[begin:end].tolist():
             norm += weight
@@ -75,11 +78,11 @@ def prefixes(indptr: Array, features: Array, values: Array, counters: Array, thr
     return inside
 
 
-def similarities(indptr: Array, features: Array, values: Array, left: Array, right: Array) -> Array:
-    """Return the GMM kernel of pairs of rows."""
+def similarities(rows: CsrRows, left: Array, right: Array) -> Array:
     found = np.zeros(len(left))
-    for i, (a, b) in enumerate(zip(left.tolist(), right.tolist(), strict=True)):
-        u, v = (dict(zip(features[p].tolist(), values[p].tolist(), strict=True)) for p in _parts(indptr, a, b))
+    for i, pair in enumerate(zip(left.tolist(), right.tolist(), strict=True)):
+        parts = [rows.part(slice(row, row + 1)) for row in pair]
+        u, v = (dict(zip(part.indices.tolist(), part.data.tolist(), strict=True)) for part in parts)
         shared = 0.0
         for feature in sorted(u.keys() & v.keys()):
             if np.sign(u[feature]) * np.sign(v[feature]) > 0:
@@ -90,10 +93,6 @@ def similarities(indptr: Array, features: Array, values: Array, left: Array, rig
                 norms[side] += abs(value)
         found[i] = of_minima(shared, norms[0] + norms[1])
     return found
-
-
-def _parts(indptr: Array, *rows: int) -> list[slice]:
-    return [slice(int(indptr[row]), int(indptr[row + 1])) for row in rows]
 
 
 def _mixed(features: Array) -> Array:

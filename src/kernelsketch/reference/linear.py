@@ -26,7 +26,7 @@ from .._loss_formulas import formulas_of, loss_conjugate, loss_value
 from .._losses import LOSS_TABLE
 
 if TYPE_CHECKING:
-    from ..backends import LinearObjective, LinearPass
+    from ..backends import LinearObjective, LinearPass, NewtonStep
 
 BLOCK_ROWS = 256
 SEGMENT = 16384
@@ -109,20 +109,21 @@ def accumulate(codes: Array, empty: Array, beta: Array, sums: Array) -> None:
         np.add.at(sums[j], codes[used, j], beta[used].astype(np.float64))
 
 
-def linear_pass(codes: Array, empty: Array, objective: LinearObjective, what: LinearPass) -> Array:
+def linear_pass(codes: Array, empty: Array, objective: LinearObjective, state: LinearPass) -> Array:
     """Make one pass over the rows for each running problem, update w, bias, beta and shrunk, and return statistics."""
-    all_stats, w, bias = np.zeros((len(what.positive), STATS)), what.w, what.bias
-    for p in np.flatnonzero(what.running):
-        y = _targets(what, int(p))
-        cost = what.cost if what.labels is None else what.cost * what.factors[p, (y > 0).astype(int)]
-        _pass(codes, empty, objective, what, int(p), y.astype(w.dtype), cost.astype(w.dtype), w[p], bias, all_stats[p])
+    all_stats, w, bias = np.zeros((len(state.positive), STATS)), state.w, state.bias
+    for p in np.flatnonzero(state.running):
+        y, cost = targets_of(state, int(p))
+        _pass(codes, empty, objective, state, int(p), y.astype(w.dtype), cost.astype(w.dtype), w[p], bias, all_stats[p])
     return all_stats
 
 
-def _targets(what: LinearPass, p: int) -> Array:
-    if what.targets is not None:
-        return what.targets
-    return np.where(what.labels == what.positive[p], np.float32(1), np.float32(-1))
+def targets_of(state: LinearPass | NewtonStep, p: int) -> tuple[Array, Array]:
+    """Return the targets and the costs of a problem."""
+    if state.targets is not None:
+        return state.targets, state.cost
+    y = np.where(state.labels == state.positive[p], np.float32(1), np.float32(-1))
+    return y, state.cost * state.factors[p, (y > 0).astype(int)]
 
 
 def _pass(

@@ -28,7 +28,7 @@ import numpy as np
 
 from .._array import Array
 from .._loss_formulas import formulas_of
-from .linear import PARTS, decide, hashes_per_part, value
+from .linear import PARTS, decide, hashes_per_part, targets_of, value
 
 if TYPE_CHECKING:
     from ..backends import LinearObjective, NewtonStep
@@ -122,12 +122,14 @@ def solve(lower: Array, b: Array) -> Array:
     return x
 
 
-def make_symbols(codes: Array, empty: Array, together: int, most: int) -> tuple[Array, Array, Array] | None:
-    """Number the combinations of ``together`` codes that occur, as they come; see :meth:`NewtonSteps.make_symbols`."""
+def make_symbols(
+    codes: Array, empty: Array, together: int, most: int, out: Array | None = None, mapped: bool = False
+) -> tuple[Array, Array, Array] | None:
     full, rows = np.flatnonzero(empty == 0), np.pad(codes, ((0, 0), (0, -codes.shape[1] % together)))[empty == 0]
     groups = rows.shape[1] // together
     counts, first = np.zeros(groups, np.int64), np.zeros((groups, most), np.int32)
-    out = np.zeros((len(codes), groups), np.uint16)
+    out = np.empty((len(codes), groups), np.uint16) if out is None else out
+    out[...] = 0
     for g in range(groups):
         mine = rows[:, g * together : (g + 1) * together]
         _, seen, of = np.unique(mine, axis=0, return_index=True, return_inverse=True)
@@ -171,11 +173,7 @@ class _Problem:
         self.parameter = self.real(objective.parameter)
         self.k = state.w.shape[1]
         self.share = self.real(1) / self.real(self.k)
-        if state.targets is not None:
-            y, cost = state.targets, state.cost
-        else:
-            y = np.where(state.labels == state.positive[p], np.float32(1), np.float32(-1))
-            cost = state.cost * state.factors[p, (y > 0).astype(int)]
+        y, cost = targets_of(state, p)
         self.y, self.cost = y.astype(self.real), cost.astype(self.real)
 
     def run(self) -> tuple[float, float, float, float]:

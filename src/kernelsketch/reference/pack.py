@@ -25,10 +25,10 @@ def pack(codes: Array, width: int) -> Array:
     return np.packbits(bits.reshape(len(codes), codes.shape[1] * width).astype(np.uint8), axis=1, bitorder="little")
 
 
-def unpack(packed: Array, n_codes: int, width: int) -> Array:
-    bits = np.unpackbits(packed, axis=1, bitorder="little")[:, : n_codes * width]
+def unpack(packed: Array, width: int, n_components: int) -> Array:
+    bits = np.unpackbits(packed, axis=1, bitorder="little")[:, : n_components * width]
     weights = 1 << np.arange(width)
-    return np.asarray(bits.reshape(len(packed), n_codes, width) @ weights).astype(code_dtype(width))
+    return np.asarray(bits.reshape(len(packed), n_components, width) @ weights).astype(code_dtype(width))
 
 
 def used_codes(codes: Array, width: int) -> Array:

@@ -18,6 +18,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -25,17 +27,14 @@ from .._array import Array
 from .._mix import GOLDEN64, mix_number
 from .characters import lower_case, spaces, word_characters
 
+if TYPE_CHECKING:
+    from ..backends import ShingleParams
 
-def shingles(
-    text: Array, ends: Array, words: bool, n_min: int, n_max: int, lowercase: bool
-) -> tuple[Array, Array, Array]:
-    """Return the shingles of texts as CSR rows: ``indptr``, ascending features and float32 counts.
 
-    The i-th text is ``text[ends[i]:ends[i + 1]]``.
-    """
+def shingles(text: Array, ends: Array, params: ShingleParams) -> tuple[Array, Array, Array]:
     indptr, features, counts = [0], [], []
-    for begin, end in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True):
-        found = Counter(shingles_of(text[begin:end].tobytes(), words, n_min, n_max, lowercase))
+    for begin, end in pairwise(ends.tolist()):
+        found = Counter(shingles_of(text[begin:end].tobytes(), *params))
         features += sorted(found)
         counts += [found[feature] for feature in sorted(found)]
         indptr.append(len(features))

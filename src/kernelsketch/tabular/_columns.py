@@ -37,7 +37,6 @@ from ._values import (
 
 MOST_CATEGORIES = 100  # features per column; rarer categories share one feature
 LEAST_ROWS = 2  # with which a category gets a feature of its own
-DAY = np.timedelta64(1, "D")
 DATE_PARTS = ("day", "month", "weekday", "hour")
 
 

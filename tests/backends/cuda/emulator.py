@@ -28,6 +28,7 @@ class EmulatedGpu:
     """Stands for :class:`kernelsketch.backends.cuda._device.Gpu`, with NumPy arrays."""
 
     in_blocks, all_at_once, check_shared = Gpu.in_blocks, Gpu.all_at_once, Gpu.check_shared
+    over = Gpu.over
     shared_kib = Gpu.shared_kib
     processors = 4
 

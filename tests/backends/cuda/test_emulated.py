@@ -55,11 +55,11 @@ def test_dense_kernels(backend, dtype, shape):
     rng, (n, m, d) = np.random.default_rng(0), shape
     a, b = signed_rows(rng, (n, d), dtype, 0.9), signed_rows(rng, (m, d), dtype, 0.9)
     for ratio in Ratio:
-        equal(backend.gmm_dense(a, b, ratio), REFERENCE.gmm_dense(a, b, ratio))
-    equal(backend.gmm_dense(b, b, ratio, symmetric=True), REFERENCE.gmm_dense(b, b, ratio))
+        equal(backend.gmm(a, b, ratio), REFERENCE.gmm(a, b, ratio))
+    equal(backend.gmm(b, b, ratio, symmetric=True), REFERENCE.gmm(b, b, ratio))
     wide = np.zeros((n, 2 * m), dtype)
-    found = backend.gmm_dense(a[:, ::-1], b[:, ::-1], ratio, out=wide[:, m:])  # strides that kernels do not take
-    equal(found, REFERENCE.gmm_dense(a[:, ::-1], b[:, ::-1], ratio))
+    found = backend.gmm(a[:, ::-1], b[:, ::-1], ratio, out=wide[:, m:])  # strides that kernels do not take
+    equal(found, REFERENCE.gmm(a[:, ::-1], b[:, ::-1], ratio))
     assert not wide[:, :m].any()
 
 
@@ -71,8 +71,8 @@ def test_kernels_of_bytes_and_of_sparse_rows(backend, dtype):
     sides = [ByteRows(x, x.sum(axis=1).astype(dtype)) for x in (a, b)]
     left, right = (CsrRows.of(sparse.csr_array(signed_rows(rng, (n, 40), dtype))) for n in (7, 5))
     for ratio in Ratio:
-        equal(backend.gmm_bytes(*sides, ratio), REFERENCE.gmm_bytes(*sides, ratio))
-        equal(backend.gmm_sparse(left, right, ratio), REFERENCE.gmm_sparse(left, right, ratio))
+        equal(backend.gmm(*sides, ratio), REFERENCE.gmm(*sides, ratio))
+        equal(backend.gmm(left, right, ratio), REFERENCE.gmm(left, right, ratio))
 
 
 def test_maxima_of_sparse_rows(emulated_gpu):
@@ -84,7 +84,7 @@ def test_maxima_of_sparse_rows(emulated_gpu):
 def test_sparse_rows_longer_than_shared_memory(backend):
     rng = np.random.default_rng(2)
     a, b = (CsrRows.of(sparse.csr_array(rng.normal(size=(2, 2500)))) for _ in range(2))
-    equal(backend.gmm_sparse(a, b, Ratio.MIN_MAX), REFERENCE.gmm_sparse(a, b, Ratio.MIN_MAX))
+    equal(backend.gmm(a, b, Ratio.MIN_MAX), REFERENCE.gmm(a, b, Ratio.MIN_MAX))
 
 
 @pytest.mark.parametrize("dtype", FLOATS)

@@ -72,13 +72,13 @@ def test_kernels(gpu, cuda, dtype, shape):
     rows_of_bytes = [ByteRows(x, x.sum(axis=1).astype(dtype)) for x in words]
     csr = [CsrRows.of(sparse.csr_array(x * (rng.random(x.shape) < 0.2))) for x in (a, b)]
     for ratio in Ratio:
-        equal(cuda.gmm_dense(gpu.asarray(a), gpu.asarray(b), ratio), CPU.gmm_dense(a, b, ratio))
-        found = cuda.gmm_bytes(*(ByteRows(*map(gpu.asarray, x)) for x in rows_of_bytes), ratio)
-        equal(found, CPU.gmm_bytes(*rows_of_bytes, ratio))
-        equal(cuda.gmm_sparse(*(placed(gpu, x) for x in csr), ratio), CPU.gmm_sparse(*csr, ratio))
-    equal(cuda.gmm_dense(gpu.asarray(a), gpu.asarray(a), ratio, symmetric=True), CPU.gmm_dense(a, a, ratio))
+        equal(cuda.gmm(gpu.asarray(a), gpu.asarray(b), ratio), CPU.gmm(a, b, ratio))
+        found = cuda.gmm(*(ByteRows(*map(gpu.asarray, x)) for x in rows_of_bytes), ratio)
+        equal(found, CPU.gmm(*rows_of_bytes, ratio))
+        equal(cuda.gmm(*(placed(gpu, x) for x in csr), ratio), CPU.gmm(*csr, ratio))
+    equal(cuda.gmm(gpu.asarray(a), gpu.asarray(a), ratio, symmetric=True), CPU.gmm(a, a, ratio))
     fortran = gpu.asarray(np.asfortranarray(b))
-    equal(cuda.gmm_dense(gpu.asarray(a)[::2], fortran, ratio), CPU.gmm_dense(a[::2], b, ratio))
+    equal(cuda.gmm(gpu.asarray(a)[::2], fortran, ratio), CPU.gmm(a[::2], b, ratio))
 
 
 @pytest.mark.parametrize("dtype", FLOATS)

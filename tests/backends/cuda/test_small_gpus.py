@@ -45,11 +45,11 @@ def test_matrices(small):
     for dtype in (np.float32, np.float64):
         a = rng.normal(size=(70, 40)).astype(dtype)
         np.testing.assert_array_equal(
-            backend.gmm_dense(a, a, Ratio.MIN_MAX, symmetric=True), REFERENCE.gmm_dense(a, a, Ratio.MIN_MAX)
+            backend.gmm(a, a, Ratio.MIN_MAX, symmetric=True), REFERENCE.gmm(a, a, Ratio.MIN_MAX)
         )
         words = rng.integers(0, 256, (9, 72)).astype(np.uint8)
         given = *(ByteRows(words, words.sum(axis=1).astype(dtype)) for _ in range(2)), Ratio.MIN_MAX
-        np.testing.assert_array_equal(backend.gmm_bytes(*given), REFERENCE.gmm_bytes(*given))
+        np.testing.assert_array_equal(backend.gmm(*given), REFERENCE.gmm(*given))
 
 
 @pytest.mark.parametrize("codes", [np.uint8, np.uint16])

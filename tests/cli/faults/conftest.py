@@ -16,12 +16,14 @@ if sys.platform != "win32":
     import termios
 
 SERVER = """
-import json, os, resource, signal, sys, time
+import importlib, json, os, resource, signal, sys, time
 import kernelsketch.cli
 import kernelsketch.cli._main
 import kernelsketch.cli._options
 kernelsketch.cli._options.LEAST_BLOCK = 1 << 16  # with a small --memory, small files have several blocks
-kernelsketch.cli._main.load_all()
+for entry in kernelsketch.cli._main.COMMANDS:  # loaded once, for many commands
+    for part in ("commands", "work"):
+        importlib.import_module(f"kernelsketch.cli.{part}.{entry.name}")
 # A shell or nohup may have started the tests with some of these ignored, and a parent may have blocked them.
 signal.pthread_sigmask(signal.SIG_SETMASK, [])
 signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -7,54 +7,65 @@ from typing import Any
 import numpy as np
 
 from ..._array import code_dtype
-from ._device import Gpu
+from ._device import THREADS, Gpu, written_to
 
-THREADS, TILE, BLOCKS = 256, 64, 1024
+TILE, BLOCKS = 64, 1024
 MATCH_ROWS = 1 << 21  # rows of one launch, below the largest grid
 
 
-def pack(gpu: Gpu, codes: Any, width: int) -> Any:
-    xp, (n, k) = gpu.xp, codes.shape
-    size = -(-k * width // 8)
-    packed = xp.empty((n, size), np.uint8)
-    if packed.size:
-        codes = xp.ascontiguousarray(codes)
-        grid = (-(-packed.size // THREADS),)
-        gpu.launch("codes", f"codes_pack_{_name(codes)}", grid, (THREADS,), codes, n, k, width, size, packed)
-    return packed
+class CudaCodes:
+    """Packs, numbers and compares codes, as :class:`Hashes` says."""
 
+    gpu: Gpu
 
-def unpack(gpu: Gpu, packed: Any, width: int, n_components: int) -> Any:
-    xp, n = gpu.xp, len(packed)
-    codes = xp.empty((n, n_components), code_dtype(width))
-    if codes.size:
-        packed = xp.ascontiguousarray(packed)
-        grid = (-(-codes.size // THREADS),)
-        arguments = (packed, n, n_components, width, packed.shape[1], codes)
-        gpu.launch("codes", f"codes_unpack_{_name(codes)}", grid, (THREADS,), *arguments)
-    return codes
+    def pack(self, codes: Any, width: int) -> Any:
+        xp, (n, k) = self.gpu.xp, codes.shape
+        size = -(-k * width // 8)
+        packed = xp.empty((n, size), np.uint8)
+        if packed.size:
+            codes = xp.ascontiguousarray(codes)
+            self.gpu.over(packed.size, "codes", f"codes_pack_{_name(codes)}", codes, n, k, width, size, packed)
+        return packed
 
+    def unpack(self, packed: Any, width: int, n_components: int) -> Any:
+        xp, n = self.gpu.xp, len(packed)
+        codes = xp.empty((n, n_components), code_dtype(width))
+        if codes.size:
+            arguments = (xp.ascontiguousarray(packed), n, n_components, width, packed.shape[1], codes)
+            self.gpu.over(codes.size, "codes", f"codes_unpack_{_name(codes)}", *arguments)
+        return codes
 
-def used_codes(gpu: Gpu, codes: Any, width: int) -> Any:
-    xp = gpu.xp
-    used = xp.zeros(1 << width, np.uint8)
-    if codes.size:
-        codes = xp.ascontiguousarray(codes)
-        gpu.launch("codes", f"codes_used_{_name(codes)}", (BLOCKS,), (THREADS,), codes, codes.size, used)
-    return used.view(np.bool_)
+    def used_codes(self, codes: Any, width: int) -> Any:
+        xp = self.gpu.xp
+        used = xp.zeros(1 << width, np.uint8)
+        if codes.size:
+            arguments = (xp.ascontiguousarray(codes), codes.size, used)
+            self.gpu.launch("codes", f"codes_used_{_name(codes)}", (BLOCKS,), (THREADS,), *arguments)
+        return used.view(np.bool_)
 
+    def renumber(self, codes: Any, number_of: Any, *, out: Any = None) -> tuple[Any, int]:
+        xp = self.gpu.xp
+        found = out if out is not None and out.flags.c_contiguous else xp.empty(codes.shape, number_of.dtype)
+        largest = xp.zeros(1, np.uint32)
+        if codes.size:
+            arguments = (xp.ascontiguousarray(codes), codes.size, xp.ascontiguousarray(number_of), found, largest)
+            name = f"codes_renumber_{_name(codes)}_{_name(number_of)}"
+            self.gpu.launch("codes", name, (BLOCKS,), (THREADS,), *arguments)
+        return written_to(out, found), int(largest[0])
 
-def renumber(gpu: Gpu, codes: Any, number_of: Any, out: Any) -> tuple[Any, int]:
-    xp = gpu.xp
-    found = out if out is not None and out.flags.c_contiguous else xp.empty(codes.shape, number_of.dtype)
-    largest = xp.zeros(1, np.uint32)
-    if codes.size:
-        codes, number_of = xp.ascontiguousarray(codes), xp.ascontiguousarray(number_of)
-        name = f"codes_renumber_{_name(codes)}_{_name(number_of)}"
-        gpu.launch("codes", name, (BLOCKS,), (THREADS,), codes, codes.size, number_of, found, largest)
-    if out is not None and found is not out:
-        out[...] = found
-    return (found if out is None else out), int(largest[0])
+    def match_counts(self, a: Any, a_empty: Any, b: Any, b_empty: Any) -> Any:
+        xp = self.gpu.xp
+        dtype = np.result_type(a.dtype, b.dtype)
+        a, b = (xp.ascontiguousarray(x.astype(dtype, copy=False)) for x in (a, b))
+        a_flags, b_flags = (xp.ascontiguousarray(x).view(np.uint8) for x in (a_empty, b_empty))
+        counts = xp.empty((len(a), len(b)), np.int32)
+        for start in range(0, len(a) if len(b) else 0, MATCH_ROWS):
+            rows = slice(start, min(len(a), start + MATCH_ROWS))
+            n = rows.stop - rows.start
+            grid = (-(-len(b) // TILE), -(-n // TILE))
+            arguments = (a[rows], a_flags[rows], n, b, b_flags, len(b), a.shape[1], counts[rows])
+            self.gpu.launch("codes", f"codes_match_{_name(a)}", grid, (THREADS,), *arguments)
+        return counts
 
 
 def columns_of(gpu: Gpu, codes: Any) -> Any:
@@ -64,25 +75,6 @@ def columns_of(gpu: Gpu, codes: Any) -> Any:
     grid = (-(-n // TILE), -(-k // TILE))
     gpu.launch("codes", f"codes_transpose_{_name(codes)}", grid, (THREADS,), codes, n, k, columns)
     return columns
-
-
-def match_counts(gpu: Gpu, a: Any, a_empty: Any, b: Any, b_empty: Any) -> Any:
-    xp = gpu.xp
-    dtype = np.result_type(a.dtype, b.dtype)
-    a, b = (xp.ascontiguousarray(x.astype(dtype, copy=False)) for x in (a, b))
-    a_flags, b_flags = (xp.ascontiguousarray(x).view(np.uint8) for x in (a_empty, b_empty))
-    counts = xp.empty((len(a), len(b)), np.int32)
-    for start in range(0, len(a) if len(b) else 0, MATCH_ROWS):
-        rows = slice(start, min(len(a), start + MATCH_ROWS))
-        n = rows.stop - rows.start
-        gpu.launch(
-            "codes",
-            f"codes_match_{_name(a)}",
-            (-(-len(b) // TILE), -(-n // TILE)),
-            (THREADS,),
-            *(a[rows], a_flags[rows], n, b, b_flags, len(b), a.shape[1], counts[rows]),
-        )
-    return counts
 
 
 def matches_within(gpu: Gpu, codes: Any, flags: Any, rows: int) -> Any:

@@ -24,6 +24,8 @@ LARGEST_COPY = 1 << 26  # bytes of page-locked memory of one copy
 COPY_BYTES = 1 << 22  # bytes of a part of a copy in main memory, one thread each
 SMALL_COPY = 1 << 16  # bytes below which page-locked memory does not pay
 SMALL_SHARED = 48 * 1024  # bytes of shared memory that a kernel can have without asking
+THREADS = 256  # of a block, unless a kernel needs another number
+REALS = {np.dtype(np.float32): "f32", np.dtype(np.float64): "f64"}  # in the names of kernels
 ELSEWHERE = "use NumPy arrays without the back end 'cuda'"
 
 
@@ -47,6 +49,10 @@ class Gpu:
         most_shared = self.shared_bytes if shared > SMALL_SHARED else 0
         kernel = _kernel(self.xp.cuda.Device().id, self.shared_kib, concept, name, most_shared)
         kernel(grid, block, tuple(0 if arg is None else arg for arg in args), shared_mem=shared)
+
+    def over(self, count: int, concept: str, name: str, *args: Any) -> None:
+        """Start a kernel with one thread for each of ``count`` numbers, or so many of them."""
+        self.launch(concept, name, (-(-count // THREADS),), (THREADS,), *args)
 
     @property
     def shared_kib(self) -> int:
@@ -160,6 +166,14 @@ class Gpu:
                     ) from error
             self.drop_cached_memory()
             block = max(least, block // 2)
+
+
+def written_to(out: Any, found: Any) -> Any:
+    """Return a result in ``out``, or as it is if ``out`` is None."""
+    if out is None or found is out:
+        return found
+    out[...] = found
+    return out
 
 
 def _copy(target: Any, source: Any, threads: int) -> None:

@@ -9,13 +9,12 @@ import numpy as np
 
 from .._interface import FourierParams
 from .._rows import CsrRows, DenseRows, Rows
-from ._device import Gpu
+from ._device import REALS, THREADS, Gpu, written_to
 
-THREADS, TILE, WARPS = 256, 64, 8
+TILE, WARPS = 64, 8
 TABLE_BYTES = 1 << 28
 SCALED_BYTES = 1 << 30  # scaled rows of a block
 SPARSE_ROWS = 1 << 15  # rows of one launch, below the largest grid
-NAMES = {np.dtype(np.float32): "f32", np.dtype(np.float64): "f64"}
 
 
 def fourier(gpu: Gpu, rows: Rows, params: FourierParams, out: Any) -> Any:
@@ -32,10 +31,7 @@ def fourier(gpu: Gpu, rows: Rows, params: FourierParams, out: Any) -> Any:
     step = -(-max(1, min(n, largest)) // TILE) * TILE
     if not gpu.in_blocks(work, step, TILE, "blocks of Fourier features"):
         return None
-    if out is not None and found is not out:
-        out[...] = found
-        return out
-    return found
+    return written_to(out, found)
 
 
 def _features(gpu: Gpu, rows: Rows, params: FourierParams, out: Any) -> bool:
@@ -45,11 +41,10 @@ def _features(gpu: Gpu, rows: Rows, params: FourierParams, out: Any) -> bool:
 
 def _dense(gpu: Gpu, rows: DenseRows, params: FourierParams, out: Any) -> bool:
     xp, (n, d), dtype = gpu.xp, rows.shape, np.dtype(rows.dtype)
-    x, name = xp.ascontiguousarray(rows.values), NAMES[dtype]
+    x, name = xp.ascontiguousarray(rows.values), REALS[dtype]
     scaled, empty, bad = xp.empty((n, d), dtype), xp.empty(n, np.uint8), xp.zeros(1, np.int32)
     scale = math.sqrt(params.gamma) / (2 * math.pi)
-    by_row = (-(-n // THREADS),)
-    gpu.launch("fourier", f"fourier_scale_{name}", by_row, (THREADS,), x, n, d, scale, scaled, empty, bad)
+    gpu.over(n, "fourier", f"fourier_scale_{name}", x, n, d, scale, scaled, empty, bad)
     if int(bad[0]):
         return False
     for first, weights, phases in _tables(gpu, params, None, d):
@@ -63,12 +58,11 @@ def _dense(gpu: Gpu, rows: DenseRows, params: FourierParams, out: Any) -> bool:
 
 def _sparse(gpu: Gpu, rows: CsrRows, params: FourierParams, out: Any) -> bool:
     xp, n, dtype = gpu.xp, len(rows), np.dtype(rows.dtype)
-    name, starts = NAMES[dtype], xp.ascontiguousarray(rows.indptr)
+    name, starts = REALS[dtype], xp.ascontiguousarray(rows.indptr)
     features, data = xp.ascontiguousarray(rows.indices.astype(np.int64)), xp.ascontiguousarray(rows.data)
     scaled, empty, bad = xp.empty(len(data), dtype), xp.empty(n, np.uint8), xp.zeros(1, np.int32)
     scale = math.sqrt(params.gamma) / (2 * math.pi)
-    whole = (starts, features, data, n, scale, scaled, empty, bad)
-    gpu.launch("fourier", f"fourier_scale_sparse_{name}", (-(-n // THREADS),), (THREADS,), *whole)
+    gpu.over(n, "fourier", f"fourier_scale_sparse_{name}", starts, features, data, n, scale, scaled, empty, bad)
     if int(bad[0]):
         return False
     used, numbers = xp.unique(features, return_inverse=True)
@@ -91,7 +85,7 @@ def _tables(gpu: Gpu, params: FourierParams, features: Any, count: int) -> Any:
         if features is None or len(features):
             arguments = (seed, features, first, hashes, weights)
             gpu.launch("fourier", "fourier_weights", (count,), (THREADS,), *arguments)
-        gpu.launch("fourier", "fourier_phases", (-(-hashes // THREADS),), (THREADS,), seed, first, hashes, phases)
+        gpu.over(hashes, "fourier", "fourier_phases", seed, first, hashes, phases)
         yield first, weights, phases
 
 

@@ -7,48 +7,47 @@ from typing import Any
 
 import numpy as np
 
+from ..._array import code_dtype
 from .._interface import GcwsParams
 from .._rows import CsrRows, Rows
 from ._device import Gpu
 from ._gcws_bounds import hash_by_bounds
-from ._gcws_values import CODE8, CODE16, CODE32, FINGERPRINTS, SAMPLES, Wanted, values_of
+from ._gcws_values import CODES, FINGERPRINTS, SAMPLES, Wanted, values_of
 from ._gcws_walk import ROWS_AT_ONCE, hash_by_walks
 
 MOST_VALUES = 1 << 26  # values of a block of rows
 MOST_WINNERS = 1 << 27  # samples of a block of rows
 LONG_ROWS = 56  # values per row from which on bounds pay
-THREADS = 256
 
 
-def gcws_codes(gpu: Gpu, rows: Rows, params: GcwsParams, bits: int, t_bits: int) -> tuple[Any, Any]:
-    width = bits + t_bits
-    what, dtype = (CODE8, np.uint8) if width <= 8 else (CODE16, np.uint16) if width <= 16 else (CODE32, np.uint32)
-    codes = gpu.xp.empty((len(rows), params.n_components), dtype)
-    return codes, _hashed(gpu, rows, params, Wanted(params.seed, bits, t_bits, what, codes))
+class CudaGcws:
+    """Draws samples, as :class:`Hashes` says."""
 
+    gpu: Gpu
 
-def gcws_samples(gpu: Gpu, rows: Rows, params: GcwsParams) -> tuple[Any, Any, Any]:
-    slots, t = (gpu.xp.empty((len(rows), params.n_components), np.int64) for _ in range(2))
-    return slots, t, _hashed(gpu, rows, params, Wanted(params.seed, 0, 0, SAMPLES, slots, t))
+    def gcws_codes(self, rows: Rows, params: GcwsParams, bits: int, t_bits: int) -> tuple[Any, Any]:
+        dtype = code_dtype(bits + t_bits)
+        codes = self.gpu.xp.empty((len(rows), params.n_components), dtype)
+        return codes, _hashed(self.gpu, rows, params, Wanted(params.seed, bits, t_bits, CODES[dtype.itemsize], codes))
 
+    def gcws_samples(self, rows: Rows, params: GcwsParams) -> tuple[Any, Any, Any]:
+        slots, t = (self.gpu.xp.empty((len(rows), params.n_components), np.int64) for _ in range(2))
+        return slots, t, _hashed(self.gpu, rows, params, Wanted(params.seed, 0, 0, SAMPLES, slots, t))
 
-def gcws_fingerprints(gpu: Gpu, rows: Rows, params: GcwsParams) -> tuple[Any, Any]:
-    codes = gpu.xp.empty((len(rows), params.n_components), np.uint8)
-    return codes, _hashed(gpu, rows, params, Wanted(params.seed, 0, 0, FINGERPRINTS, codes))
+    def gcws_fingerprints(self, rows: Rows, params: GcwsParams) -> tuple[Any, Any]:
+        codes = self.gpu.xp.empty((len(rows), params.n_components), np.uint8)
+        return codes, _hashed(self.gpu, rows, params, Wanted(params.seed, 0, 0, FINGERPRINTS, codes))
 
-
-def concatenate(gpu: Gpu, slots: Any, t: Any, counts: Any) -> Any:
-    xp, n = gpu.xp, len(slots)
-    starts = xp.zeros(len(counts) + 1, np.int64)
-    starts[1:] = xp.cumsum(counts)
-    joined = xp.empty((n, len(counts)), np.int64)
-    if joined.size:
-        slots, t = xp.ascontiguousarray(slots), xp.ascontiguousarray(t)
-        grid = (-(-joined.size // THREADS),)
-        gpu.launch(
-            "gcws", "gcws_concatenate", grid, (THREADS,), slots, t, n, slots.shape[1], starts, len(counts), joined
-        )
-    return joined
+    def concatenate(self, slots: Any, t: Any, counts: Any) -> Any:
+        xp, n = self.gpu.xp, len(slots)
+        starts = xp.zeros(len(counts) + 1, np.int64)
+        starts[1:] = xp.cumsum(counts)
+        joined = xp.empty((n, len(counts)), np.int64)
+        if joined.size:
+            sides = xp.ascontiguousarray(slots), xp.ascontiguousarray(t)
+            arguments = (*sides, n, slots.shape[1], starts, len(counts), joined)
+            self.gpu.over(joined.size, "gcws", "gcws_concatenate", *arguments)
+        return joined
 
 
 def _hashed(gpu: Gpu, rows: Rows, params: GcwsParams, wanted: Wanted) -> Any:

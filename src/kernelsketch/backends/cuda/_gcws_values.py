@@ -8,11 +8,11 @@ import numpy as np
 
 from .._interface import GcwsParams
 from .._rows import CsrRows, Rows
-from ._device import Gpu
+from ._device import REALS, Gpu
 
-CODE8, CODE16, CODE32, SAMPLES, FINGERPRINTS = range(5)  # of gcws.cu and gcws_bounds.cu
+CODES = {1: 0, 2: 1, 4: 2}  # of gcws.cu and gcws_bounds.cu, by the bytes of a code
+SAMPLES, FINGERPRINTS = 3, 4
 DIRECT_SLOTS = 1 << 24  # up to this number of slots keys are slots; above it the slots that occur are numbered
-NAMES = {np.dtype(np.float32): "f32", np.dtype(np.float64): "f64"}
 
 
 class Wanted(NamedTuple):
@@ -50,7 +50,7 @@ class DenseValues(NamedTuple):
 
     @property
     def name(self) -> str:
-        return NAMES[np.dtype(self.x.dtype)]
+        return REALS[np.dtype(self.x.dtype)]
 
     @property
     def arguments(self) -> tuple[Any, ...]:
@@ -78,7 +78,7 @@ class SparseValues(NamedTuple):
 
     @property
     def name(self) -> str:
-        return NAMES[np.dtype(self.data.dtype)]
+        return REALS[np.dtype(self.data.dtype)]
 
     @property
     def arguments(self) -> tuple[Any, ...]:

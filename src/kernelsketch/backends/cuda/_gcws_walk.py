@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ._device import Gpu
-from ._gcws_values import CODE8, DenseValues, SparseValues, Values, Wanted
+from ._device import THREADS, Gpu
+from ._gcws_values import CODES, DenseValues, SparseValues, Values, Wanted
 
-TOGETHER_HASHES, ALONE_HASHES, THREADS = 128, 128, 256  # of gcws.cu: hashes per warp, threads that list entries
+TOGETHER_HASHES, ALONE_HASHES = 128, 128  # of gcws.cu: hashes per warp
 TOGETHER_ROWS, ALONE_ROWS = 8, 2  # rows per group, if groups walk side by side or each alone
 ROWS_AT_ONCE = TOGETHER_ROWS
 GROUPS = 16  # groups that walk side by side
@@ -37,16 +37,15 @@ def hash_by_walks(gpu: Gpu, values: Values, wanted: Wanted, empty: Any) -> None:
     groups = (
         _listed_sparse(gpu, values, empty) if isinstance(values, SparseValues) else _listed_dense(gpu, values, empty)
     )
-    if wanted.what == CODE8 and wanted.t_bits == 0:
+    if wanted.what == CODES[1] and wanted.t_bits == 0:
         _walked(gpu, groups, wanted, wanted.out, None)
         return
     (n, k), winners = wanted.out.shape, gpu.xp.empty(wanted.out.shape, np.int32)
     _walked(gpu, groups, wanted, None, winners)
-    gpu.launch(
+    gpu.over(
+        n * k,
         "gcws",
         "gcws_finish",
-        (-(-n * k // THREADS),),
-        (THREADS,),
         *(groups.starts, groups.d, groups.rows, groups.entries, groups.counts, groups.logs, winners, n, k),
         *(groups.slot_of, np.uint64(wanted.seed), wanted.bits, wanted.t_bits, wanted.what, wanted.out, wanted.t),
     )
@@ -86,7 +85,7 @@ def _ranked(gpu: Gpu, groups: Groups, used: Any, slot_of_key: Any) -> Groups:
     ranks -= 1
     room = groups.room if groups.together else max(1, int(slots[0]))
     slot_of = xp.empty(keys, np.int64)
-    gpu.launch("gcws", "gcws_slots", (-(-keys // THREADS),), (THREADS,), slot_of_key, used, ranks, keys, slot_of)
+    gpu.over(keys, "gcws", "gcws_slots", slot_of_key, used, ranks, keys, slot_of)
     arguments = (groups.starts, groups.d, groups.rows, groups.entries, groups.counts, ranks)
     gpu.launch("gcws", "gcws_rank", (len(groups.counts),), (THREADS,), *arguments)
     return groups._replace(slots=slots, slot_of=slot_of, room=room)

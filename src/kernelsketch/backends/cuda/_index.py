@@ -6,14 +6,15 @@ arrays.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from .._interface import ByteRows, Ratio
-from .._interface_index import Index, Queries, SearchParams, Segment, Vectors
+from .._interface_index import CODE_CHANCE, Index, Queries, SearchParams, Segment, Vectors
 from . import _gmm
-from ._device import Gpu
+from ._device import THREADS, Gpu
 from ._placed import (
     TILE_ROWS,
     DenseVectors,
@@ -27,10 +28,9 @@ from ._placed import (
 )
 from ._rows import gpu_to_host
 
-THREADS, SELECT_THREADS, TILE_COLUMNS, TILE_THREADS = 256, 512, 32, 128
+SELECT_THREADS, TILE_COLUMNS, TILE_THREADS = 512, 32, 128
 LANES, LEVELS = 8, 4096
 WHOLE = 2.0**40  # as in reference/index.py
-CHANCE = 1 / 256
 PART_ROWS = 1 << 20  # indexed rows whose scores are in memory at a time; a multiple of TILE_ROWS
 SCORE_BYTES = 1 << 32  # of these scores, at most
 MOST_QUERIES, LEAST_QUERIES = 2048, 1  # of a block
@@ -59,8 +59,7 @@ class CudaIndex(Index):
         starts = np.empty((n_tables, (1 << bits) + 1), np.uint32)
         on_gpu, marks, keys = gpu.upload(codes), gpu.upload(flags), xp.empty(n, np.uint64)
         for table in range(n_tables if n else 0):
-            arguments = (on_gpu, marks, n, k, table, hashes_per_table, bits, keys)
-            gpu.launch("index", "index_buckets", (-(-n // THREADS),), (THREADS,), *arguments)
+            gpu.over(n, "index", "index_buckets", on_gpu, marks, n, k, table, hashes_per_table, bits, keys)
             found = xp.sort(keys)[:live]
             buckets = (found >> np.uint64(32)).astype(np.int64)
             rows[table] = gpu_to_host((found & np.uint64(0xFFFFFFFF)).astype(np.uint32))
@@ -75,32 +74,30 @@ class CudaIndex(Index):
             starts, values = None, gpu.upload(vectors.dense)
             n, d = values.shape
         else:
-            starts, values, n, d = gpu.upload(vectors.indptr), gpu.upload(vectors.data), len(vectors.indptr) - 1, 0
+            rows = vectors.csr
+            starts, values, n, d = gpu.upload(rows.indptr), gpu.upload(rows.data), len(rows), 0
         norms = gpu.xp.empty(n, np.float64)
         if n:
-            gpu.launch("index", "index_norms", (-(-n * LANES // THREADS),), (THREADS,), starts, values, n, d, norms)
+            gpu.over(n * LANES, "index", "index_norms", starts, values, n, d, norms)
         return gpu_to_host(norms)
 
     def index_heavy(self, vectors: Vectors, heavy_fraction: float) -> Any:
         return _heavy(self.gpu, vectors, heavy_fraction)
 
 
+@dataclass
 class _Search:
     """The search for some queries. Scores of a block of queries and a part of the rows are in memory at a time."""
 
-    def __init__(
-        self,
-        gpu: Gpu,
-        index: PlacedIndex,
-        segments: list[Segment],
-        queries: Queries,
-        params: SearchParams,
-        own: Any,
-    ) -> None:
-        self.gpu, self.index, self.segments, self.queries = gpu, index, segments, queries
-        self.params, self.own = params, own
-        self.n, self.m = len(queries.empty), len(index.ids)
-        self.upload = gpu.upload
+    gpu: Gpu
+    index: PlacedIndex
+    segments: list[Segment]
+    queries: Queries
+    params: SearchParams
+    own: Any  # the places of the queries in the index, if they are rows of it
+
+    def __post_init__(self) -> None:
+        self.n, self.m = len(self.queries.empty), len(self.index.ids)
 
     def run(self) -> tuple[Any, Any, Any]:
         params, part_rows = self.params, min(PART_ROWS, max(1, self.m))
@@ -138,7 +135,7 @@ class _Search:
         elif params.heavy_fraction:
             values = (scores - 1) / LEVELS
         else:
-            values = xp.maximum(((scores - 1) / self.queries.codes.shape[1] - CHANCE) / (1 - CHANCE), 0.0)
+            values = xp.maximum(((scores - 1) / self.queries.codes.shape[1] - CODE_CHANCE) / (1 - CODE_CHANCE), 0.0)
         kept = xp.flatnonzero((values > 0) & (values >= params.threshold))
         of, rows, values = of[kept], rows[kept], values[kept]
         of, rows, values = self._best(n, params.n_neighbors, of, rows, -values, values)
@@ -182,19 +179,19 @@ class _Search:
             def similar(columns: slice, scores: Any) -> None:
                 right, m = dense.part(columns), columns.stop - columns.start
                 out = xp.empty((n, m), np.float32)
+                left: Any = values
                 if values.dtype == np.uint8:
-                    own, others = (x.astype(np.float32) for x in (norms, right.norms))
-                    sides = ByteRows(values, own), ByteRows(right.values, others)
-                    _gmm.gmm_bytes(gpu, *sides, Ratio.MIN_MAX, False, out)
+                    left = ByteRows(values, norms.astype(np.float32))
+                    other: Any = ByteRows(right.values, right.norms.astype(np.float32))
                 else:
-                    right_values = right.values[:, : right.n_features].astype(np.float32, copy=False)
-                    _gmm.gmm_dense(gpu, values, right_values, Ratio.MIN_MAX, False, out)
+                    other = right.values[:, : right.n_features].astype(np.float32, copy=False)
+                _gmm.gmm(gpu, left, other, Ratio.MIN_MAX, False, out)
                 grid = (-(-m // THREADS), n)
                 gpu.launch("index", "index_levels", grid, (THREADS,), out, n, m, scores, scores.shape[1])
 
             return similar
         planes = index.planes(self.segments, params.hashes_per_table)
-        codes = planes_of(gpu, self.upload(self.queries.codes[part]), planes.tables, planes.hashes)
+        codes = planes_of(gpu, self.gpu.upload(self.queries.codes[part]), planes.tables, planes.hashes)
 
         def count(columns: slice, scores: Any) -> None:
             m = columns.stop - columns.start
@@ -215,14 +212,14 @@ class _Search:
         n, m = part.stop - part.start, columns.stop - columns.start
         scores = xp.empty((n, -(-m // 8) * 8), np.uint16)
         scorer(columns, scores)
-        own = None if self.own is None else self.upload(self.own[part] - columns.start)
+        own = None if self.own is None else self.gpu.upload(self.own[part] - columns.start)
         want, margin, least = params.n_rerank, 0, 1
         if self.exact_scan:
             want, margin = params.n_neighbors, MARGIN
             least = max(1, int(params.threshold * LEVELS) + 1 - MARGIN)
         thresholds = xp.empty((n, 3), np.int64)
         of = (scores, scores.shape[1], m)
-        empty = self.upload(np.asarray(self.queries.empty[part]).astype(np.uint8))
+        empty = self.gpu.upload(np.asarray(self.queries.empty[part]).astype(np.uint8))
         gpu.launch(
             "index",
             "index_thresholds",
@@ -245,16 +242,16 @@ class _Search:
         values = gpu.xp.empty(count, np.float64)
         if count == 0:
             return values
-        grid = (-(-count * LANES // THREADS),)
         if self.queries.vectors.indptr is not None:  # type: ignore[union-attr]
             sides = (*self._sparse_queries(part, 0.0), *self.index.sparse(self.segments))
-            gpu.launch("index", "index_compare_sparse", grid, (THREADS,), of, rows, count, *sides, values)
+            gpu.over(count * LANES, "index", "index_compare_sparse", of, rows, count, *sides, values)
             return values
         dense = self.index.dense(self.segments)
         asked, norms = self._dense_queries(part, dense)
         name = "_".join("u8" if x.dtype == np.uint8 else "f32" for x in (asked, dense.values))
-        arguments = (of, rows, count, asked, norms, asked.shape[1], dense.values, dense.norms, dense.values.shape[1])
-        gpu.launch("index", f"index_compare_{name}", grid, (THREADS,), *arguments, dense.n_features, values)
+        indexed = (dense.values, dense.norms, dense.values.shape[1], dense.n_features)
+        arguments = (of, rows, count, asked, norms, asked.shape[1], *indexed, values)
+        gpu.over(count * LANES, "index", f"index_compare_{name}", *arguments)
         return values
 
     def _dense_queries(self, part: slice, index: DenseVectors) -> tuple[Any, Any]:
@@ -263,18 +260,14 @@ class _Search:
         assert x is not None
         small = x.bytes is not None and index.values.dtype == np.uint8
         values = x.bytes[part] if small else floats_of(x)[part]  # type: ignore[index]
-        found = dense_vectors(self.gpu, self.upload(values), self.upload(x.norms[part]))
+        found = dense_vectors(self.gpu, self.gpu.upload(values), self.gpu.upload(x.norms[part]))
         return found.values, found.norms
 
     def _sparse_queries(self, part: slice, heavy_fraction: float) -> SparseRows:
         x = self.queries.vectors
         assert x is not None
-        assert x.indptr is not None
-        assert x.indices is not None
-        assert x.data is not None
-        begin, end = int(x.indptr[part.start]), int(x.indptr[part.stop])
-        indptr = x.indptr[part.start : part.stop + 1] - begin
-        own = x._replace(norms=x.norms[part], indptr=indptr, indices=x.indices[begin:end], data=x.data[begin:end])
+        rows = x.csr.part(part)
+        own = x._replace(norms=x.norms[part], indptr=rows.indptr, indices=rows.indices, data=rows.data)
         found = keyed(self.gpu, own)
         if not heavy_fraction:
             return found
@@ -287,12 +280,8 @@ class _Search:
 
 def _heavy(gpu: Gpu, vectors: Vectors, heavy_fraction: float) -> Any:
     """Return which values of sparse rows belong to the heavy part of their row, NumPy."""
-    assert vectors.indptr is not None
-    assert vectors.data is not None
-    n, heavy = len(vectors.indptr) - 1, gpu.xp.zeros(len(vectors.data), np.uint8)
-    if n:
-        placed = (gpu.upload(x) for x in (vectors.indptr, vectors.data, vectors.norms))
-        target = int(heavy_fraction * WHOLE)
-        grid = (-(-n * 32 // THREADS),)
-        gpu.launch("index", "index_heavy", grid, (THREADS,), *placed, n, target, heavy)
+    rows, heavy = vectors.csr, gpu.xp.zeros(len(vectors.csr.data), np.uint8)
+    if n := len(rows):
+        placed = map(gpu.upload, (rows.indptr, rows.data, vectors.norms))
+        gpu.over(32 * n, "index", "index_heavy", *placed, n, int(heavy_fraction * WHOLE), heavy)
     return gpu_to_host(heavy).view(np.bool_)

@@ -14,7 +14,7 @@ import numpy as np
 from .._interface_index import Postings, Segment, Vectors
 from ._device import Gpu
 
-THREADS, TILE_ROWS = 256, 128
+TILE_ROWS = 128
 PLANES, CODES, STAGE_WORDS = 8, 32, 2  # of a word, and words per stage of copies
 
 
@@ -73,24 +73,32 @@ class PlacedIndex:
 
     def planes(self, segments: list[Segment], hashes: int) -> Planes:
         tables = len(segments[0].rows)
-
-        def make(segments: list[Segment]) -> Planes:
-            return planes_of(self.gpu, self._joined([s.codes for s in segments]), tables, hashes)
-
-        return self._once("planes", make, segments)  # type: ignore[no-any-return]
+        codes = [s.codes for s in segments]
+        return self._once("planes", lambda: planes_of(self.gpu, self._joined(codes), tables, hashes))  # type: ignore[no-any-return]
 
     def dense(self, segments: list[Segment]) -> DenseVectors:
-        return self._once("dense", self._dense, segments)  # type: ignore[no-any-return]
+        vectors = [s.vectors for s in segments]
+        same = all(x.bytes is not None for x in vectors)  # type: ignore[union-attr]
+
+        def make() -> DenseVectors:
+            values = [x.bytes if same else floats_of(x) for x in vectors]  # type: ignore[arg-type,union-attr]
+            norms = self._joined([x.norms for x in vectors])  # type: ignore[union-attr]
+            return dense_vectors(self.gpu, self._joined(values), norms)
+
+        return self._once("dense", make)  # type: ignore[no-any-return]
 
     def sparse(self, segments: list[Segment]) -> SparseRows:
-        return self._once("sparse", self._sparse, segments)  # type: ignore[no-any-return]
+        return self._once("sparse", lambda: self._join_sparse([keyed(self.gpu, s.vectors) for s in segments]))  # type: ignore[no-any-return,arg-type]
 
     def heavy(self, segments: list[Segment]) -> SparseRows:
-        return self._once("heavy", self._heavy, segments)  # type: ignore[no-any-return]
+        return self._once(  # type: ignore[no-any-return]
+            "heavy",
+            lambda: self._join_sparse([by_row(self.gpu, s.postings, s.vectors) for s in segments]),  # type: ignore[arg-type]
+        )
 
-    def _once(self, name: str, make: Callable[[list[Segment]], Any], segments: list[Segment]) -> Any:
+    def _once(self, name: str, make: Callable[[], Any]) -> Any:
         if name not in self._made:
-            self._made[name] = make(segments)
+            self._made[name] = make()
         return self._made[name]
 
     def _joined(self, parts: list[Any]) -> Any:
@@ -101,21 +109,6 @@ class PlacedIndex:
             taken.append(placed if len(rows) == len(part) else placed[xp.asarray(rows)])
         joined = taken[0] if len(taken) == 1 else xp.concatenate(taken)
         return joined if self.order is None else joined[xp.asarray(self.order)]
-
-    def _dense(self, segments: list[Segment]) -> DenseVectors:
-        vectors = [s.vectors for s in segments]
-        same = all(x.bytes is not None for x in vectors)  # type: ignore[union-attr]
-        values = [x.bytes if same else floats_of(x) for x in vectors]  # type: ignore[arg-type,union-attr]
-        norms = self._joined([x.norms for x in vectors])  # type: ignore[union-attr]
-        return dense_vectors(self.gpu, self._joined(values), norms)
-
-    def _sparse(self, segments: list[Segment]) -> SparseRows:
-        parts = [keyed(self.gpu, s.vectors) for s in segments]  # type: ignore[arg-type]
-        return self._join_sparse(parts)
-
-    def _heavy(self, segments: list[Segment]) -> SparseRows:
-        parts = [by_row(self.gpu, s.postings, s.vectors) for s in segments]  # type: ignore[arg-type]
-        return self._join_sparse(parts)
 
     def _join_sparse(self, parts: list[SparseRows]) -> SparseRows:
         """Join rows of segments. Their values stay where they are: only the starts and ends are reordered."""
@@ -158,8 +151,7 @@ def planes_of(gpu: Gpu, codes: Any, tables: int, hashes: int) -> Planes:
     words = -(-max(1, words) // STAGE_WORDS) * STAGE_WORDS
     blocks = max(1, -(-n // TILE_ROWS))
     planes = gpu.xp.empty((blocks, words * PLANES // 4, TILE_ROWS, 4), np.uint32)
-    grid = (-(-blocks * TILE_ROWS * words // THREADS),)
-    gpu.launch("index", "index_planes", grid, (THREADS,), codes, n, k, words, tables, hashes, planes)
+    gpu.over(blocks * TILE_ROWS * words, "index", "index_planes", codes, n, k, words, tables, hashes, planes)
     return Planes(planes, words, tables, hashes, words * CODES - k)
 
 
@@ -180,13 +172,10 @@ def dense_vectors(gpu: Gpu, values: Any, norms: Any) -> DenseVectors:
 
 def keyed(gpu: Gpu, x: Vectors) -> SparseRows:
     """Place sparse rows. Those of a damaged file are refused, since they would lead out of their arrays."""
-    assert x.indptr is not None
-    assert x.indices is not None
-    assert x.data is not None
-    if (np.diff(x.indptr) < 0).any() or x.indptr[0] < 0 or x.indptr[-1] > len(x.data):
+    rows, xp = x.csr, gpu.xp
+    if (np.diff(rows.indptr) < 0).any() or rows.indptr[0] < 0 or rows.indptr[-1] > len(rows.data):
         raise RuntimeError("the index is damaged: its vectors are out of order")
-    xp = gpu.xp
-    indptr, indices, data, norms = (gpu.upload(part) for part in (x.indptr, x.indices, x.data, x.norms))
+    indptr, indices, data, norms = map(gpu.upload, (*rows.arrays, x.norms))
     keys = 2 * indices.astype(np.int64) + (data < 0)
     return SparseRows(indptr[:-1], indptr[1:], keys, xp.abs(data), norms)
 

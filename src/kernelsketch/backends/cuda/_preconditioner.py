@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ._codes import match_counts
+from ._codes import matches_within
 from ._device import Gpu
 from ._linear import THREADS, SortedCodes, decide, own_rows, sorted_codes
 
@@ -60,8 +60,7 @@ class Preconditioner:
                 number = number[xp.arange(size) * len(number) // size]
                 sample[p], empty[p] = rows.codes[first + number], rows.empty[first + number]
                 weights[p] = at[number] * (counts[p] / size)
-            matches = match_counts(gpu, sample[p], empty[p], sample[p], empty[p])
-            gram = matches / k + scale**2
+            gram = matches_within(gpu, sample[p], empty[p], size)[0] / k + scale**2
             base = 1 + RIDGE * weights[p].mean()
             gram[xp.arange(size), xp.arange(size)] += base / xp.maximum(weights[p], LEAST_CURVATURE)
             inverse[p] = gpu.inverse(gram)

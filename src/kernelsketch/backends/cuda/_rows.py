@@ -9,12 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from ..._validation import check_finite
+from ..._validation import FLOATS, check_finite
 from ...exceptions import InputError, InputTypeError
 from .._rows import CsrRows, DenseRows, Rows
 from ._device import cupy
-
-FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 
 
 def is_cupy(X: Any) -> bool:
@@ -86,17 +84,8 @@ def cupy_rows(X: Any, name: str) -> Rows:
             X = X.copy()
             X.sum_duplicates()
     rows: Rows = CsrRows.of(X) if sparse else DenseRows(X)
-    _check_finite(xp, rows, name)
+    check_finite(rows.arrays[-1], name, lambda k: _locate(xp, rows, k))
     return rows
-
-
-def _check_finite(xp: Any, rows: Rows, name: str) -> None:
-    values = rows.arrays[-1]
-    if values.size == 0:
-        return
-    if bool(xp.isfinite(values).all()):
-        return
-    check_finite(values, name, lambda k: _locate(xp, rows, k))
 
 
 def _locate(xp: Any, rows: Rows, number: int) -> tuple[int, int]:

@@ -9,17 +9,19 @@ from typing import Any
 import numpy as np
 
 from .._backend import Backend
-from .._interface import ByteRows, FourierParams, GcwsParams, Ratio
+from .._interface import FourierParams, Ratio
 from .._interface_learning import LinearObjective, LinearPass, LinearSolved, NewtonProblem, NewtonWhole
 from .._numpy import PlainValues
-from .._rows import CsrRows, Rows
-from . import _codes, _descent, _fourier, _gcws, _gmm, _linear, _newton
+from .._rows import Rows
+from . import _descent, _fourier, _gmm, _linear, _newton
+from ._codes import CudaCodes
 from ._device import Gpu
+from ._gcws import CudaGcws
 from ._index import CudaIndex
 from ._rows import cupy_of, is_cupy, is_torch
 
 
-class CudaBackend(PlainValues, CudaIndex, Backend, NewtonWhole):
+class CudaBackend(PlainValues, CudaGcws, CudaCodes, CudaIndex, Backend, NewtonWhole):
     """Compute on a GPU. Arrays are those of the GPU's library, CuPy."""
 
     name = "cuda"
@@ -58,43 +60,8 @@ class CudaBackend(PlainValues, CudaIndex, Backend, NewtonWhole):
 
     # Kernels.
 
-    def gmm_dense(self, a: Any, b: Any, ratio: Ratio, *, symmetric: bool = False, out: Any = None) -> Any:
-        return _gmm.gmm_dense(self.gpu, a, b, ratio, symmetric, out)
-
-    def gmm_bytes(self, a: ByteRows, b: ByteRows, ratio: Ratio, *, symmetric: bool = False, out: Any = None) -> Any:
-        return _gmm.gmm_bytes(self.gpu, a, b, ratio, symmetric, out)
-
-    def gmm_sparse(self, a: CsrRows, b: CsrRows, ratio: Ratio, *, symmetric: bool = False, out: Any = None) -> Any:
-        return _gmm.gmm_sparse(self.gpu, a, b, ratio, out)
-
-    # Hashes.
-
-    def gcws_codes(self, rows: Rows, params: GcwsParams, bits: int, t_bits: int) -> tuple[Any, Any]:
-        return _gcws.gcws_codes(self.gpu, rows, params, bits, t_bits)
-
-    def gcws_samples(self, rows: Rows, params: GcwsParams) -> tuple[Any, Any, Any]:
-        return _gcws.gcws_samples(self.gpu, rows, params)
-
-    def gcws_fingerprints(self, rows: Rows, params: GcwsParams) -> tuple[Any, Any]:
-        return _gcws.gcws_fingerprints(self.gpu, rows, params)
-
-    def concatenate(self, slots: Any, t: Any, counts: Any) -> Any:
-        return _gcws.concatenate(self.gpu, slots, t, counts)
-
-    def pack(self, codes: Any, width: int) -> Any:
-        return _codes.pack(self.gpu, codes, width)
-
-    def unpack(self, packed: Any, width: int, n_components: int) -> Any:
-        return _codes.unpack(self.gpu, packed, width, n_components)
-
-    def used_codes(self, codes: Any, width: int) -> Any:
-        return _codes.used_codes(self.gpu, codes, width)
-
-    def renumber(self, codes: Any, number_of: Any, *, out: Any = None) -> tuple[Any, int]:
-        return _codes.renumber(self.gpu, codes, number_of, out)
-
-    def match_counts(self, a: Any, a_empty: Any, b: Any, b_empty: Any) -> Any:
-        return _codes.match_counts(self.gpu, a, a_empty, b, b_empty)
+    def gmm(self, a: Any, b: Any, ratio: Ratio, *, symmetric: bool = False, out: Any = None) -> Any:
+        return _gmm.gmm(self.gpu, a, b, ratio, symmetric, out)
 
     # Fourier features.
 

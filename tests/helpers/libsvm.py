@@ -1,6 +1,6 @@
-"""The parser of LIBSVM text, which has one row per line: ``label id:value id:value ...``.
+"""The specification of LIBSVM text, with which tests compare native code.
 
-::
+The parser reads one row per line, ``label id:value id:value ...``::
 
     line   = blanks [ label [ blanks "qid:" digits ] { blanks id ":" number } blanks ] [ "#" anything ] end
     end    = LF | CR LF                                blanks = spaces and tabs
@@ -10,61 +10,30 @@
 
 Lines without a label are skipped. The ids of a row ascend in the result. An id that occurs twice in a row is an error.
 Numbers are correctly rounded.
+
+The writer makes such lines::
+
+    line = head [ " qid:" group ] { " " id ":" value } LF
+
+The head is the label. A number is the shortest text that reads back as the same number of its dtype; if there are
+several, the nearest one. Numbers from 1e-4 up to but not including 1e16 (for float32, 1e6) have no exponent, as in 0.25
+or 1024. Other numbers have an exponent of at least two digits, as in 2.5e-05 or 1e+16.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from .._array import Array
-from .._rounding import nearest_float
+from kernelsketch._array import Array
+from kernelsketch._rounding import nearest_float
+from kernelsketch.formats._native_text import LARGEST_ID, Fault, ParsedLibsvm
 
-LARGEST_ID = 2**62 - 1
-ERRORS = (  # in the order of the native enum
-    "",
-    "label_missing",
-    "label_character",
-    "pair",
-    "id",
-    "id_small",
-    "id_large",
-    "id_repeated",
-    "qid_place",
-    "qid",
-    "value_missing",
-    "value",
-    "value_nan",
-    "value_infinite",
-    "value_large",
-)
 _NUMBER = re.compile(rb"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
 _TOKEN = re.compile(rb"[^ \t#]+")
-
-
-class Fault(NamedTuple):
-    """The first error of a text: one of ERRORS, and the position and length of the invalid part."""
-
-    kind: str
-    at: int
-    length: int
-
-
-class Parsed(NamedTuple):
-    """The rows of a text. If there is a fault, the other fields have no meaning."""
-
-    labels: Array  # float64, NaN for text
-    label_at: Array  # start and end of each label in the text
-    qid: Array | None  # -1 for a row without one; None if no row has one
-    indptr: Array
-    ids: Array  # counted from 0
-    values: Array
-    first_text: int  # number of the first row whose label is text, or -1
-    largest_id: int  # counted from 0; -1 without pairs
-    fault: Fault | None
 
 
 class _FaultError(Exception):
@@ -72,7 +41,7 @@ class _FaultError(Exception):
         self.fault = Fault(kind, at, length)
 
 
-def parse(text: bytes, base: int, dtype: Any) -> Parsed:
+def parse(text: bytes, base: int, dtype: Any) -> ParsedLibsvm:
     """Parse a text of complete lines."""
     labels: list[float] = []
     places: list[tuple[int, int]] = []
@@ -93,7 +62,7 @@ def parse(text: bytes, base: int, dtype: Any) -> Parsed:
     except _FaultError as found:
         fault = found.fault
     ids = [i for row in rows for i in sorted(row)]
-    return Parsed(
+    return ParsedLibsvm(
         np.array(labels, np.float64),
         np.array(places, np.int64).reshape(-1, 2),
         np.array(qids, np.int64) if any(qid >= 0 for qid in qids) else None,
@@ -163,3 +132,28 @@ def _pair(at: int, token: bytes, base: int, dtype: Any) -> tuple[int, Any]:
 def _whole(digits: bytes) -> int:
     """Return digits as a number. Only the first 30 digits are used, because int() refuses very long numbers."""
     return int(digits.lstrip(b"0")[:30] or b"0")
+
+
+def numbers(values: Array) -> list[str]:
+    """Return the texts of numbers: float32, float64, int64 or uint64."""
+    if values.dtype.kind in "iu":
+        return list(map(str, values.tolist()))
+    if values.dtype == np.float32:  # the notation of NumPy's str() differs between versions
+        return [_single(value) for value in values]
+    return [repr(value).removesuffix(".0") for value in values.tolist()]
+
+
+def _single(value: Any) -> str:
+    if value == 0 or 1e-4 <= abs(float(value)) < 1e6:
+        return np.format_float_positional(value, trim="-")
+    return np.format_float_scientific(value, trim="-", exp_digits=2)
+
+
+def lines(heads: list[str], qid: Array | None, indptr: Array, ids: Array, values: Array, base: int) -> bytes:
+    """Return the bytes of one line per row of a CSR matrix. A qid below 0 means that the row has none."""
+    pairs = [f" {i + base}:{value}" for i, value in zip(ids.tolist(), numbers(values), strict=True)]
+    found = []
+    for row, head in enumerate(heads):
+        group = "" if qid is None or qid[row] < 0 else f" qid:{qid[row]}"
+        found += [head, group, *pairs[indptr[row] : indptr[row + 1]], "\n"]
+    return "".join(found).encode()

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from helpers import libsvm as reference
 from kernelsketch._rounding import nearest_float
 from kernelsketch.formats._native_text import Texts, numbers_as_text, rows_as_text
-from kernelsketch.reference import text as reference
 
 
 def written(values):
