@@ -152,7 +152,7 @@ def _save_list(index: Any, folder: Path, segments: list[Segment], files: dict[st
 
 def _without_rows(segment: Segment, layout: Any) -> Segment:
     none = np.zeros(0, np.int64)
-    vectors = None if segment.vectors is None else _vectors.take(segment.vectors, none)
+    vectors = None if segment.vectors is None else _vectors.part_of(segment.vectors, none)
     return _segments.make(segment.codes[none], segment.flags[none], segment.ids[none], vectors, layout, 1)
 
 

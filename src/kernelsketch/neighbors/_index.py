@@ -8,9 +8,10 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import _fit_context, clone
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 
 from .._array import Array
+from .._hash_parameters import HASH_CONSTRAINTS
 from .._rows import MOST_FEATURES, check_width
 from .._validation import check_n_jobs, check_positive_int
 from ..backends import MOST_CODES, MOST_HASHES_PER_TABLE, Rows, Segment, on_host, rows_on_host
@@ -178,11 +179,8 @@ class GCWSIndex(NeighborSearch):
         "heavy_fraction": [Interval(Real, 0, 1, closed="right"), None],
         "store_vectors": ["boolean"],
         "fill_missing": ["boolean"],
-        "p": [Interval(Real, 0, None, closed="neither")],
-        "center": [StrOptions({"mean", "median"}), "array-like", None],
         "shingles": [Shingles, None],
-        "random_state": [Interval(Integral, 0, 2**64 - 1, closed="both"), np.random.RandomState, None],
-        "n_jobs": [Integral, None],
+        **{name: HASH_CONSTRAINTS[name] for name in ("p", "center", "random_state", "n_jobs")},
     }
 
     def __init__(
@@ -472,11 +470,6 @@ class GCWSIndex(NeighborSearch):
         """
         index: Self = (load_folder if Path(path).is_dir() else load_index)(cls, Path(path), mmap)
         return index
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = self.center is None
-        return tags
 
     def _make_segment(self, rows: Rows, host: Rows, ids: Array) -> Segment:
         """Hash rows where they are, and make a segment of them in main memory. ``host`` are the same rows there."""

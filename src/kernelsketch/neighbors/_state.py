@@ -91,8 +91,7 @@ class IndexState(ValidatedOnce, BaseEstimator):  # type: ignore[misc]
     def nbytes_(self) -> int:
         """Memory of the index in bytes, including the stored vectors."""
         segments = self._fitted()._segments
-        vectors = sum(_vectors.nbytes(s.vectors) for s in segments if s.vectors is not None)
-        return vectors + sum(map(_segments.nbytes, segments))
+        return sum(_segments.nbytes(s) + _vectors.nbytes(s.vectors) for s in segments)
 
     @property
     def bytes_per_row_(self) -> float:

@@ -37,7 +37,7 @@ def job(request, tmp_path, files, commands):
 
 def test_kill_9_as_it_waits_for_rows(job, files, commands, feed):
     """Before it has read anything, and in the midst of its rows: the signal finds it at work."""
-    arguments, path, content = job
+    arguments, path, _ = job
     writes_early = arguments[0] != "train"  # the others have a partial file as soon as rows come
     rng = random.Random(path.name)
     for moment in range(6):
