@@ -18,7 +18,7 @@ from ..backends import MOST_CODES, MOST_HASHES_PER_TABLE, Rows, Segment, on_host
 from ..exceptions import InputError, InputTypeError, Setting
 from ..text import Shingles, holds_texts
 from . import _segments, _vectors
-from ._folder import load_folder, refuse_folder, save_folder
+from ._folder import load_folder, save_folder
 from ._search import NeighborSearch
 from ._storage import load_index, save_index
 from ._tune import tuned_index
@@ -239,11 +239,7 @@ class GCWSIndex(NeighborSearch):
 
     def _fit(self, X: Any, ids: Any) -> Segment:
         """Learn from rows, and return the segment of all of them."""
-        layout = _segments.TableLayout(
-            0 if self.heavy_fraction else int(self.n_tables),
-            int(self.hashes_per_table),
-            float(self.heavy_fraction or 0),
-        )
+        layout = self._layout_of_parameters()
         n_codes = self._n_codes(layout.n_tables)
         if self.shingles is not None:
             fitted = clone(self.shingles)
@@ -429,8 +425,7 @@ class GCWSIndex(NeighborSearch):
         path : str or path
             File to write. The name of a folder is refused: :meth:`save_folder` writes to one.
         """
-        refuse_folder(path)
-        save_index(self._ready(), Path(path))
+        save_index(self._ready(), path)
 
     def save_folder(self, path: Any) -> None:
         """Save the index to a folder, in which only what has changed is written.

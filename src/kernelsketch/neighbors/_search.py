@@ -338,19 +338,10 @@ class NeighborSearch(IndexState):
         """Return the ids of queries that are indexed rows."""
         return self._segments[queries.segment].ids[queries.first : queries.first + len(queries.codes)]
 
-    def _params(
-        self, *, threshold: float = 0.0, n_rerank: int = 0, n_neighbors: int = 0, later_only: bool = False
-    ) -> SearchParams:
-        return SearchParams(
-            int(self.hashes_per_table),
-            0 if self.heavy_fraction else int(self.n_tables),
-            n_rerank,
-            n_neighbors,
-            threshold,
-            self._vector_transform is not None,
-            later_only,
-            float(self.heavy_fraction or 0),
-        )
+    def _params(self, **given: Any) -> SearchParams:
+        n_tables, hashes_per_table, heavy_fraction = self._layout_of_parameters()
+        exact = self._vector_transform is not None
+        return SearchParams(hashes_per_table, n_tables, exact=exact, heavy_fraction=heavy_fraction, **given)
 
     def _backend(self, rows: Rows | None) -> Index:
         """Return the back end of the queries. The index itself is in main memory, whatever they are."""

@@ -285,7 +285,7 @@ def _measure(
 ) -> Measured | None:
     """Find the smallest ``n_rerank`` that reaches the target on the sample, and what a query then costs."""
     fraction = setting.heavy_fraction
-    params = SearchParams(setting.hashes_per_table, setting.n_tables, 0, 0, 0.0, False, False, fraction)
+    params = SearchParams(setting.hashes_per_table, setting.n_tables, heavy_fraction=fraction)
     ends, ids, values = backend_for(queries.codes, threads=threads).index_search(queries, [segment], params)
     (m, k), n_base = sample.similarity.shape, len(segment.ids)
     n_others = n_base - m * k
