@@ -22,7 +22,15 @@ class ConstraintError(ParameterError, InvalidParameterError):  # type: ignore[mi
 
 
 class PlainParameters:
-    """Makes errors about parameters our own: ``error.parameter`` names the one. It precedes BaseEstimator."""
+    """Makes errors about parameters our own: ``error.parameter`` names the one. It precedes BaseEstimator.
+
+    Rows can be sparse, unless the estimator has a center.
+    """
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.input_tags.sparse = getattr(self, "center", None) is None
+        return tags
 
     def _validate_params(self) -> None:
         try:

@@ -107,6 +107,16 @@ def check_positive(value: Any, name: str) -> float:
     return number
 
 
+def check_fraction(value: Any, name: str, *, with_one: bool) -> float:
+    """Return a number above 0 and at most 1, or below 1, as a float."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise InputTypeError(Setting(name), f" must be a number, got {value!r} of type {type(value).__name__}.")
+    fraction = float(value)
+    if not (0 < fraction < 1 or (with_one and fraction == 1)):
+        raise InputError(Setting(name), f" must be above 0 and {'at most' if with_one else 'below'} 1, got {value!r}.")
+    return fraction
+
+
 def check_power(p: Any) -> float:
     """Return a valid power p. The limit keeps the exponents of powers within an integer."""
     power = check_positive(p, "p")

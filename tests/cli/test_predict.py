@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from kernelsketch import GCWSClassifier, GCWSRegressor, load_model
-from kernelsketch.cli import _hashing, _predictor
+from kernelsketch.cli import _file_predictor, _hashing
 
 
 @pytest.fixture(scope="module")
@@ -274,7 +274,7 @@ def test_values_of_many_classes_are_written_a_few_rows_at_a_time(command, files,
         scores = command("evaluate", *files["svm"], "-m", path, "--json").stdout
         with monkeypatch.context() as patch:
             patch.setattr(_hashing, "STEP_BYTES", 10_000)
-            patch.setattr(_predictor, "STEP_BYTES", 10_000)
+            patch.setattr(_file_predictor, "STEP_BYTES", 10_000)
             patch.setattr(GCWSClassifier, "decision_function", watched)
             assert command("predict", *files["svm"], "-m", path, "--scores").stdout == expected
             again = command("evaluate", *files["svm"], "-m", path, "--json").stdout

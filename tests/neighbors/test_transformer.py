@@ -81,6 +81,7 @@ def test_the_given_index_stays_as_it_is():
 
 
 def test_a_data_frame_cannot_hold_a_graph():
-    with pytest.raises(InputError, match=r"set_output\(transform='pandas'\): the graph of neighbours is a sparse"):
-        GCWSNeighborsTransformer(2).set_output(transform="pandas")
-    assert GCWSNeighborsTransformer(2).set_output(transform="default").n_neighbors == 2
+    rows = clusters(50, 10)
+    with pytest.raises(ValueError, match=r"outputs a scipy sparse matrix\. .* set_output\(transform='default'\)"):
+        GCWSNeighborsTransformer(2).set_output(transform="pandas").fit_transform(rows)
+    assert GCWSNeighborsTransformer(2).set_output(transform="default").fit_transform(rows).shape == (50, 50)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import signal
@@ -18,6 +19,7 @@ from kernelsketch import GCWSIndex, PackedCodes, load_model
 from kernelsketch.exceptions import KernelsketchError
 from kernelsketch.formats import DocumentStream, Fields, open_rows, write_rows
 
+LONGEST_PAUSE = 2.5  # seconds from the start of a command until it is killed
 ENDINGS = ("svm", "csv", "tsv", "parquet", "arrow", "npy", "npz", "csv.gz", "svm.xz")
 BITS = [b"", b",", b"\n", b"\r", b'"', b":", b" ", b"\0", b"\xff", b"1", b"e9", b"-", b"nan", b"#", b"\xc3\xa9", b"\t"]
 
@@ -82,24 +84,38 @@ def soak_parsers(rng: random.Random, folder: Path) -> int:
     return tries
 
 
+def read_lines(path: Path, count: int) -> None:
+    assert len([json.loads(line) for line in path.read_text().splitlines()]) == count
+
+
+def read_rows(path: Path, count: int) -> None:
+    with open_rows(path) as stream:
+        assert sum(block.X.shape[0] for block in stream) == count
+
+
 def soak_kills(rng: random.Random, folder: Path) -> int:
     """A command that is killed leaves the old file or a whole new one, and the next run cleans up."""
     rows = folder / "kill.svm"
     if not rows.exists():
         X = np.random.default_rng(0).random((20_000, 8))
         write_rows(rows, [(sparse.csr_array(X), (X[:, 0] > 0.5).astype(int))])
-    target = folder / f"killed-{rng.choice('ab')}.safetensors"
-    command, read = rng.choice(
+        lines = [" ".join(f"w{rng.randrange(5000)}" for _ in range(60)) for _ in range(3000)]
+        (folder / "kill.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in lines + lines[::3]))
+    texts, target = folder / "kill.jsonl", folder / f"killed-{rng.choice('ab')}.safetensors"
+    kept, converted = folder / "killed.jsonl", folder / "killed.svm.gz"
+    command, target, read = rng.choice(
         [
-            (["train", rows, "-k", "32", "-m", target], load_model),
-            (["hash", rows, target, "-k", "64"], PackedCodes.load),
-            (["index", "build", rows, "-i", target], GCWSIndex.load),
+            (["train", rows, "-k", "32", "-m", target], target, load_model),
+            (["hash", rows, target, "-k", "64"], target, PackedCodes.load),
+            (["index", "build", rows, "-i", target], target, GCWSIndex.load),
+            (["dedup", texts, "-o", kept, "--threads", "1"], kept, lambda path: read_lines(path, 3000)),
+            (["convert", rows, converted], converted, lambda path: read_rows(path, 20_000)),
         ]
     )
     process = subprocess.Popen(
         [sys.executable, "-m", "kernelsketch", *map(str, command)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
-    time.sleep(rng.uniform(0, 2.5))
+    time.sleep(rng.uniform(0, LONGEST_PAUSE))
     process.send_signal(rng.choice([signal.SIGKILL, signal.SIGTERM, signal.SIGINT]) if os.name == "posix" else 15)
     process.wait(60)
     if target.exists():

@@ -2,6 +2,7 @@
 
 import pytest
 
+from . import _files
 from .run import PARTS, one_round
 
 
@@ -12,6 +13,8 @@ def test_rounds(part, seed, tmp_path):
 
 
 @pytest.mark.slow
-def test_kills(tmp_path):
+def test_kills(tmp_path, monkeypatch):
+    """Without a pause: each command is killed as it starts. The soak kills at random moments."""
+    monkeypatch.setattr(_files, "LONGEST_PAUSE", 0)
     for seed in range(3):
         one_round("kills", seed, tmp_path)

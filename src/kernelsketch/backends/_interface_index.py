@@ -89,11 +89,11 @@ class SearchParams(NamedTuple):
 
     hashes_per_table: int
     n_tables: int
-    n_rerank: int  # number of candidates that are compared exactly
-    n_neighbors: int
-    threshold: float
-    exact: bool  # whether similarities are exact; otherwise they are estimated from codes
-    later_only: bool  # whether to return only neighbours whose id is above that of the query
+    n_rerank: int = 0  # number of candidates that are compared exactly
+    n_neighbors: int = 0
+    threshold: float = 0.0
+    exact: bool = False  # whether similarities are exact; otherwise they are estimated from codes
+    later_only: bool = False  # whether to return only neighbours whose id is above that of the query
     heavy_fraction: float = 0.0
 
 

@@ -14,7 +14,7 @@
 ``_process_memory``   memory of this process, and what ``--memory`` leaves
 ``_loans``            the table of ``demo``
 ``_hashing``          codes and features of the rows of a file
-``_predictor``        a model file applied to rows
+``_file_predictor``   a model file applied to the rows of another file
 ``_tables``           blocks of a table as tabular models take them
 ``_table_facts``      what commands tell about the columns of a tabular model
 ``_scores``           metrics, summed over blocks

@@ -9,7 +9,7 @@ import numpy as np
 
 from .._array import Array
 from ..exceptions import InputError
-from ._predictor import check_label_types, class_numbers
+from ._file_predictor import check_label_types, class_numbers
 from ._results import label_value
 
 ERROR_BINS, PLOT_BINS = 15, 10  # of probabilities, with equal widths

@@ -272,7 +272,6 @@ class GCWS(ValidatedOnce, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = self.center is None
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 

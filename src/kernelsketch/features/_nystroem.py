@@ -171,7 +171,6 @@ class GMMNystroem(PlainParameters, Nystroem):  # type: ignore[misc]
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.array_api_support = False
-        tags.input_tags.sparse = self.center is None
         return tags
 
     def _kernel(self, X: Any, Y: Any = None) -> Any:

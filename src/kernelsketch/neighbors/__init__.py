@@ -35,45 +35,32 @@ it.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from ._clusters import rank_of
-from ._join import counters_for, norms_of, prefixes_of
-from ._text_join import TextClusters, join_texts
+from ._clusters import rank_of as rank_of
+from ._join import counters_for as counters_for
+from ._join import prefixes_of as prefixes_of
+from ._text_join import TextClusters as TextClusters
+from ._text_join import join_texts as join_texts
 
 if TYPE_CHECKING:
-    from ._index import GCWSIndex
-    from ._near_duplicates import SHINGLE_WORDS, NearDuplicates, dedup
-    from ._storage import INDEX_FORMAT
-    from ._transformer import GCWSNeighborsTransformer
-    from ._tune import layout_for
-
-__all__ = [
-    "INDEX_FORMAT",
-    "SHINGLE_WORDS",
-    "GCWSIndex",
-    "GCWSNeighborsTransformer",
-    "NearDuplicates",
-    "TextClusters",
-    "counters_for",
-    "dedup",
-    "join_texts",
-    "layout_for",
-    "norms_of",
-    "prefixes_of",
-    "rank_of",
-]
+    from ._index import GCWSIndex as GCWSIndex
+    from ._near_duplicates import SHINGLE_WORDS as SHINGLE_WORDS
+    from ._near_duplicates import NearDuplicates as NearDuplicates
+    from ._near_duplicates import dedup as dedup
+    from ._storage import INDEX_FORMAT as INDEX_FORMAT
+    from ._transformer import GCWSNeighborsTransformer as GCWSNeighborsTransformer
+    from ._tune import layout_for as layout_for
 
 _HOMES = {  # of names that need scikit-learn, which takes a second to import, and the join of texts does not need
-    "INDEX_FORMAT": "_storage",
-    "SHINGLE_WORDS": "_near_duplicates",
-    "GCWSIndex": "_index",
-    "GCWSNeighborsTransformer": "_transformer",
-    "NearDuplicates": "_near_duplicates",
-    "dedup": "_near_duplicates",
-    "layout_for": "_tune",
+    "_index": ("GCWSIndex",),
+    "_near_duplicates": ("SHINGLE_WORDS", "NearDuplicates", "dedup"),
+    "_storage": ("INDEX_FORMAT",),
+    "_transformer": ("GCWSNeighborsTransformer",),
+    "_tune": ("layout_for",),
 }
 
 
 def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        return getattr(import_module(f".{_HOMES[name]}", __name__), name)
+    for home, names in _HOMES.items():
+        if name in names:
+            return getattr(import_module(f".{home}", __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -79,6 +79,13 @@ def _first_of_each(order: Array, *keys: Array) -> Array:
     return first
 
 
+def first_rows(keys: Array, empty: Array) -> tuple[Array, Array]:
+    """Return for each row the first that equals it, and the distinct rows, which are not empty."""
+    first = first_equal(keys)
+    first[empty] = np.flatnonzero(empty)
+    return first, np.flatnonzero((first == np.arange(len(first))) & ~empty)
+
+
 def row_keys(rows: Rows, threads: int = 1) -> Array:
     """Return the keys of rows, uint64 of shape (n_rows, 2). They do not depend on how the rows are stored."""
     join, keys = processor_for(*rows.arrays, work="a similarity join", threads=threads), [np.zeros((0, 2), np.uint64)]
@@ -87,13 +94,27 @@ def row_keys(rows: Rows, threads: int = 1) -> Array:
     return np.concatenate(keys)
 
 
-def spread(stays: Array, first: Array, rank: Array) -> Array:
-    """Return the row that stays for each row, where ``first`` is the first of the rows equal to it.
+def stays_of(how: str, links: Iterable[Array], first: Array, rank: Array) -> Array:
+    """Return the row that stays for each row, where ``first`` is the first row equal to it. Links join first rows."""
+    n = len(first)
+    best = np.full(n, n)
+    np.minimum.at(best, first, rank)
+    linked = (single_linkage if how == "single" else star)(n, links, best)
+    return _of_least_rank(first, rank)[linked[first]]
 
-    ``stays`` tells it for the first rows, as the number of a first row; among the rows equal to that one, the row of
-    least rank is chosen.
-    """
-    return _of_least_rank(first, rank)[stays[first]]
+
+def linked_members(stays: Array, first: Array) -> Array:
+    """Return the rows that do not equal the one that stays for them."""
+    return np.flatnonzero((stays != np.arange(len(stays))) & (first != first[stays]))
+
+
+def all_pairs(found: list[tuple[Array, Array]], first: Array) -> tuple[Array, Array]:
+    """Return pairs and similarities, ascending and each once, with those of every row and the first that equals it."""
+    n, again = len(first), np.flatnonzero(first != np.arange(len(first)))
+    pairs = np.concatenate([np.stack([first[again], again], axis=1), *(some for some, _ in found)])
+    values = np.concatenate([np.ones(len(again)), *(some for _, some in found)])
+    _, once = np.unique(pairs[:, 0] * n + pairs[:, 1], return_index=True)
+    return pairs[once], values[once]
 
 
 def rank_of(priority: Any, n: int) -> Array:
@@ -109,5 +130,5 @@ def rank_of(priority: Any, n: int) -> Array:
         raise InputError(Setting("priority"), f" must not be NaN, got NaN for row {int(np.argmax(np.isnan(found)))}.")
     _, level = np.unique(found, return_inverse=True)
     rank = np.empty(n, np.int64)
-    rank[np.lexsort((np.arange(n), -level))] = np.arange(n)
+    rank[np.argsort(-level, kind="stable")] = np.arange(n)
     return rank

@@ -57,12 +57,6 @@ class FolderState(NamedTuple):
     checksums: dict[str, str]  # of the segment files
 
 
-def refuse_folder(path: Any) -> None:
-    """Refuse a path that names a folder, for an index that is saved to a file."""
-    if Path(path).is_dir() or os.fspath(path).endswith(("/", os.sep)):
-        raise IsADirectoryError(errno.EISDIR, "It is a folder: call save_folder to save the index there", str(path))
-
-
 def save_folder(index: Any, folder: Path) -> tuple[list[Segment], FolderState]:
     """Save an index to a folder, without the segments that it holds already; return what the index then has."""
     _check_folder(folder)
@@ -152,7 +146,7 @@ def _save_list(index: Any, folder: Path, segments: list[Segment], files: dict[st
 
 def _without_rows(segment: Segment, layout: Any) -> Segment:
     none = np.zeros(0, np.int64)
-    vectors = None if segment.vectors is None else _vectors.take(segment.vectors, none)
+    vectors = None if segment.vectors is None else _vectors.part_of(segment.vectors, none)
     return _segments.make(segment.codes[none], segment.flags[none], segment.ids[none], vectors, layout, 1)
 
 

@@ -8,16 +8,17 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import _fit_context, clone
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 
 from .._array import Array
+from .._hash_parameters import HASH_CONSTRAINTS
 from .._rows import MOST_FEATURES, check_width
 from .._validation import check_n_jobs, check_positive_int
 from ..backends import MOST_CODES, MOST_HASHES_PER_TABLE, Rows, Segment, on_host, rows_on_host
 from ..exceptions import InputError, InputTypeError, Setting
 from ..text import Shingles, holds_texts
 from . import _segments, _vectors
-from ._folder import load_folder, refuse_folder, save_folder
+from ._folder import load_folder, save_folder
 from ._search import NeighborSearch
 from ._storage import load_index, save_index
 from ._tune import tuned_index
@@ -178,11 +179,8 @@ class GCWSIndex(NeighborSearch):
         "heavy_fraction": [Interval(Real, 0, 1, closed="right"), None],
         "store_vectors": ["boolean"],
         "fill_missing": ["boolean"],
-        "p": [Interval(Real, 0, None, closed="neither")],
-        "center": [StrOptions({"mean", "median"}), "array-like", None],
         "shingles": [Shingles, None],
-        "random_state": [Interval(Integral, 0, 2**64 - 1, closed="both"), np.random.RandomState, None],
-        "n_jobs": [Integral, None],
+        **{name: HASH_CONSTRAINTS[name] for name in ("p", "center", "random_state", "n_jobs")},
     }
 
     def __init__(
@@ -241,11 +239,7 @@ class GCWSIndex(NeighborSearch):
 
     def _fit(self, X: Any, ids: Any) -> Segment:
         """Learn from rows, and return the segment of all of them."""
-        layout = _segments.TableLayout(
-            0 if self.heavy_fraction else int(self.n_tables),
-            int(self.hashes_per_table),
-            float(self.heavy_fraction or 0),
-        )
+        layout = self._layout_of_parameters()
         n_codes = self._n_codes(layout.n_tables)
         if self.shingles is not None:
             fitted = clone(self.shingles)
@@ -431,8 +425,7 @@ class GCWSIndex(NeighborSearch):
         path : str or path
             File to write. The name of a folder is refused: :meth:`save_folder` writes to one.
         """
-        refuse_folder(path)
-        save_index(self._ready(), Path(path))
+        save_index(self._ready(), path)
 
     def save_folder(self, path: Any) -> None:
         """Save the index to a folder, in which only what has changed is written.
@@ -472,11 +465,6 @@ class GCWSIndex(NeighborSearch):
         """
         index: Self = (load_folder if Path(path).is_dir() else load_index)(cls, Path(path), mmap)
         return index
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = self.center is None
-        return tags
 
     def _make_segment(self, rows: Rows, host: Rows, ids: Array) -> Segment:
         """Hash rows where they are, and make a segment of them in main memory. ``host`` are the same rows there."""

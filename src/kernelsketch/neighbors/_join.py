@@ -95,11 +95,6 @@ class Candidates:
             start = stop
 
 
-def norms_of(rows: CsrRows) -> Array:
-    """Return the L1 norms of rows."""
-    return np.diff(np.concatenate([[0.0], np.cumsum(np.abs(rows.data), dtype=np.float64)])[rows.indptr])
-
-
 def tiles_cost(counters: Array, n_rows: int, nonzeros: int) -> float:
     """Return about how many seconds the tiles of so many rows take whose features have been counted."""
     counts = counters[counters > 1].astype(np.float64)
@@ -130,7 +125,7 @@ def joined_pairs(
 
 
 def _verified(rows: CsrRows, candidates: Candidates, threshold: float, join: Join) -> Iterator[tuple[Array, Array]]:
-    for pairs in candidates.blocks(norms_of(rows), threshold, CHUNK):
+    for pairs in candidates.blocks(rows.norms(), threshold, CHUNK):
         similarity = join.join_similarities(rows, pairs[:, 0].copy(), pairs[:, 1].copy())
         kept = similarity >= threshold
         yield pairs[kept], similarity[kept]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sized
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,13 +13,13 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from .._array import Array
 from .._estimator import PlainParameters, check_constraints
 from .._frames import frame_of
+from .._hash_parameters import HASH_CONSTRAINTS
 from .._rows import estimator_rows
 from .._validation import check_n_jobs, row_batches
 from ..backends import CsrRows, Rows, processor_for
 from ..exceptions import InputError, InputTypeError, Setting
 from ..text import Shingles, holds_texts, plain_texts
 from . import _clusters, _vectors
-from ._clusters import first_equal, row_keys
 from ._index import GCWSIndex
 from ._join import joined_pairs
 from ._tune import layout_for
@@ -91,8 +91,8 @@ class NearDuplicates(PlainParameters, ClusterMixin, BaseEstimator):  # type: ign
         "threshold": [Interval(Real, 0, 1, closed="right")],
         "recall": [Interval(Real, 0, 1, closed="neither")],
         "how": [StrOptions({"single", "star"})],
-        "random_state": [Interval(Integral, 0, 2**64 - 1, closed="both"), np.random.RandomState, None],
-        "n_jobs": [Integral, None],
+        "random_state": HASH_CONSTRAINTS["random_state"],
+        "n_jobs": HASH_CONSTRAINTS["n_jobs"],
     }
 
     def __init__(
@@ -132,19 +132,13 @@ class NearDuplicates(PlainParameters, ClusterMixin, BaseEstimator):  # type: ign
         rows = estimator_rows(self, X, reset=True, threads=threads)
         rank = _clusters.rank_of(priority, len(rows))
         first, distinct = _first_rows(rows, threads)
-        place = np.searchsorted(distinct, first)  # of the first equal row among the distinct ones
-        best = np.full(len(distinct), len(rows))
-        np.minimum.at(best, place, rank)
         links = (pairs for pairs, _ in self._links(rows, distinct, threads, exact=False))
-        linked = (_clusters.single_linkage if self.how == "single" else _clusters.star)(len(distinct), links, best)
-        stays = _clusters.spread(distinct[linked][place], first, rank)
-        empty = _vectors.empty_rows(rows).astype(bool)
-        stays[empty] = np.flatnonzero(empty)
+        stays = _clusters.stays_of(self.how, links, first, rank)
         self.representatives_ = stays
         _, begins, label = np.unique(stays, return_index=True, return_inverse=True)
         self.labels_ = np.argsort(np.argsort(begins))[label]
         self.similarities_ = np.ones(len(rows))
-        members = np.flatnonzero((stays != np.arange(len(rows))) & (first != first[stays]))
+        members = _clusters.linked_members(stays, first)
         self.similarities_[members] = pair_similarities(rows, members, stays[members], threads)
         return self
 
@@ -169,20 +163,12 @@ class NearDuplicates(PlainParameters, ClusterMixin, BaseEstimator):  # type: ign
         threads = check_n_jobs(self.n_jobs)
         rows = estimator_rows(clone(self), X, reset=True, threads=threads)
         first, distinct = _first_rows(rows, threads)
-        again = np.flatnonzero((first != np.arange(len(rows))) & ~_vectors.empty_rows(rows).astype(bool))
-        pairs, values = [np.stack([first[again], again], axis=1)], [np.ones(len(again))]
-        for found, similarity in self._links(rows, distinct, threads, exact=True):
-            pairs.append(distinct[found])
-            values.append(similarity)
-        every, value = np.concatenate(pairs), np.concatenate(values)
-        _, once = np.unique(every[:, 0] * len(rows) + every[:, 1], return_index=True)
-        return every[once], value[once]
+        return _clusters.all_pairs(list(self._links(rows, distinct, threads, exact=True)), first)
 
     def _links(self, rows: Rows, distinct: Array, threads: int, *, exact: bool) -> Iterator[tuple[Array, Array]]:
-        """Yield pairs of near-duplicates among distinct rows and their similarities, in blocks.
+        """Yield pairs of near-duplicates among distinct rows and their similarities, in blocks; a pair may come twice.
 
-        Rows are counted among the distinct ones. A pair may come twice. Unless ``exact``, the last bits of the
-        similarities do not count.
+        Unless ``exact``, the last bits of the similarities do not count.
         """
         if len(distinct) < len(rows):
             rows = rows.take(distinct)
@@ -202,12 +188,8 @@ class NearDuplicates(PlainParameters, ClusterMixin, BaseEstimator):  # type: ign
                 n_jobs=self.n_jobs,
             )
             found = index.fit(rows)._snapshot(_threads=threads)._pair_blocks(threshold)
-        yield from found
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
+        for pairs, similarity in found:
+            yield distinct[pairs], similarity
 
 
 def dedup(
@@ -227,23 +209,13 @@ def dedup(
     ----------
     X : iterable of str or bytes, or array or CSR matrix of shape (n, n_features)
         Texts, or rows of numbers.
-    threshold : float, default=0.8
-        Smallest similarity of near-duplicates, above 0 and at most 1: the weighted Jaccard similarity of their
-        shingles, or the GMM kernel of the rows.
-    recall : float, default=0.95
-        Least probability that a pair of exactly the threshold is found. More similar pairs are found more often.
-    how : {"single", "star"}, default="single"
-        Whether clusters are chains of near-duplicates (single linkage), or every member is a near-duplicate of the one
-        that stays; see :class:`NearDuplicates`.
+    threshold, recall, how, random_state, n_jobs
+        As for :class:`NearDuplicates`. The similarity of texts is the weighted Jaccard similarity of their shingles.
     keep : {"first", "longest"} or array of shape (n,), default="first"
         Which member of a cluster stays: the first, the longest text, or the one of the largest number in the array.
     shingles : Shingles, default=None
         How texts become rows. None is ``Shingles(5)``, runs of five words; use fewer for short texts. With
         ``weight="idf"`` it is fitted to the texts.
-    random_state : int, RandomState instance or None, default=0
-        Seed of the hash.
-    n_jobs : int, default=None
-        Number of threads. None is 1, -1 uses all processors. Results do not depend on it.
 
     Returns
     -------
@@ -315,9 +287,7 @@ def _refuse_texts(X: Any) -> None:
 
 
 def _first_rows(rows: Rows, threads: int) -> tuple[Array, Array]:
-    """Return the first row that equals each row, and the rows that are the first."""
-    first = first_equal(row_keys(rows, threads))
-    return first, np.flatnonzero(first == np.arange(len(first)))
+    return _clusters.first_rows(_clusters.row_keys(rows, threads), _vectors.empty_rows(rows).astype(bool))
 
 
 def pair_similarities(rows: Rows, left: Array, right: Array, threads: int) -> Array:

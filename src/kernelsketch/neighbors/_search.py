@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from copy import copy
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from scipy import sparse
 
 from .._array import Array
 from .._rows import check_width, estimator_rows, rows_of
-from .._validation import check_positive_int, row_batches
+from .._validation import check_fraction, check_positive_int, row_batches
 from .._warnings import warn_user
 from ..backends import (
     CODE_CHANCE,
@@ -92,12 +91,10 @@ class NeighborSearch(IndexState):
 
         Parameters
         ----------
-        X : array or CSR matrix of shape (n_queries, n_features), default=None
-            None: the indexed rows, in the order of ``ids_``, each without itself.
+        X, return_distance
+            As in :meth:`kneighbors`.
         threshold : float
             Smallest GMM of a neighbour, above 0 and at most 1.
-        return_distance : bool, default=True
-            Whether to return distances as well.
 
         Returns
         -------
@@ -107,7 +104,7 @@ class NeighborSearch(IndexState):
             One int64 array per query.
         """
         index = self._ready()
-        params = index._params(threshold=_checked_threshold(threshold))
+        params = index._params(threshold=check_fraction(threshold, "threshold", with_one=True))
         rows = None if X is None else index._check_rows(X)
         n = index._n_rows if rows is None else len(rows)
         distances, ids = np.empty(n + 1, object), np.empty(n + 1, object)
@@ -149,7 +146,7 @@ class NeighborSearch(IndexState):
         If the index does not store vectors, rows count as equal if all their codes are.
         """
         index = self._ready()
-        _checked_threshold(threshold)
+        threshold = check_fraction(threshold, "threshold", with_one=True)
         if not isinstance(all_equal, (bool, np.bool_)):
             raise InputTypeError(f"all_equal must be True or False, got {all_equal!r}.", parameter="all_equal")
         equal, distinct = np.zeros((0, 2), np.int64), index
@@ -272,7 +269,7 @@ class NeighborSearch(IndexState):
             raise InputError(f"mode must be 'connectivity' or 'distance', got {mode!r}.", parameter="mode")
         index = self._ready()
         distances, ids = (on_host(part) for part in index.kneighbors(X, n_neighbors))
-        graph = as_graph(distances, ids, index.ids_, mode)
+        graph = _as_graph(distances, ids, index.ids_, mode)
         if place_of(X) is None:
             return graph
         backend = index._backend(rows_of(X))
@@ -328,7 +325,7 @@ class NeighborSearch(IndexState):
             return
         everyone = _segments.ids_of(self._segments)
         for number, s in enumerate(self._segments):
-            width = self.n_components + (0 if s.vectors is None else _vectors.nbytes(s.vectors) // max(1, len(s.ids)))
+            width = self.n_components + _vectors.nbytes(s.vectors) // max(1, len(s.ids))
             for part in row_batches(len(s.ids), width, STEP_BYTES):
                 vectors = None
                 if s.vectors is not None:
@@ -341,19 +338,10 @@ class NeighborSearch(IndexState):
         """Return the ids of queries that are indexed rows."""
         return self._segments[queries.segment].ids[queries.first : queries.first + len(queries.codes)]
 
-    def _params(
-        self, *, threshold: float = 0.0, n_rerank: int = 0, n_neighbors: int = 0, later_only: bool = False
-    ) -> SearchParams:
-        return SearchParams(
-            int(self.hashes_per_table),
-            0 if self.heavy_fraction else int(self.n_tables),
-            n_rerank,
-            n_neighbors,
-            threshold,
-            self._vector_transform is not None,
-            later_only,
-            float(self.heavy_fraction or 0),
-        )
+    def _params(self, **given: Any) -> SearchParams:
+        n_tables, hashes_per_table, heavy_fraction = self._layout_of_parameters()
+        exact = self._vector_transform is not None
+        return SearchParams(hashes_per_table, n_tables, exact=exact, heavy_fraction=heavy_fraction, **given)
 
     def _backend(self, rows: Rows | None) -> Index:
         """Return the back end of the queries. The index itself is in main memory, whatever they are."""
@@ -383,26 +371,21 @@ class NeighborSearch(IndexState):
         for some in short[:, None] if own else [short]:  # queries that are indexed rows must be successive
             if len(some) == 0 or wider == params:
                 continue
-            again = queries._replace(
-                codes=queries.codes[some],
-                empty=queries.empty[some],
-                vectors=None if queries.vectors is None else _vectors.take(queries.vectors, some),
-                first=queries.first + int(some[0]),
-            )
-            found = self._search(again, wider, backend)
+            found = self._search(queries_of(queries, some), wider, backend)
             ids[some], similarity[some] = _as_matrix(*found, params.n_neighbors)
         if len(short):
             available = _segments.ids_of(self._segments, nonempty=True)
             _fill_with_unrelated(ids, similarity, short, available, self._own_ids(queries) if own else None)
 
 
-def queries_of(queries: Queries, rows: slice) -> Queries:
-    """Return some successive queries, which are rows of an index."""
+def queries_of(queries: Queries, rows: slice | Array) -> Queries:
+    """Return some of the queries; they are successive if they are rows of an index."""
+    first = rows.start if isinstance(rows, slice) else int(rows[0])
     return queries._replace(
         codes=queries.codes[rows],
         empty=queries.empty[rows],
         vectors=None if queries.vectors is None else _vectors.part_of(queries.vectors, rows),
-        first=queries.first + rows.start,
+        first=queries.first + first,
     )
 
 
@@ -414,19 +397,6 @@ def _warn_about_range(rows: Array) -> None:
         "or build it with store_vectors=False.",
         RangeWarning,
     )
-
-
-def _checked_threshold(threshold: Any) -> float:
-    if isinstance(threshold, bool) or not isinstance(threshold, Real):
-        raise InputTypeError(
-            Setting("threshold"), f" must be a number, got {threshold!r} of type {type(threshold).__name__}."
-        )
-    if not 0 < float(threshold) <= 1:
-        raise InputError(
-            Setting("threshold"),
-            f" must be above 0 and at most 1, got {threshold!r}: rows of similarity 0 are never neighbours.",
-        )
-    return float(threshold)
 
 
 def _keys_of(s: Segment) -> Array:
@@ -464,7 +434,7 @@ def _as_lists(ends: Array, values: Array) -> Array:
     return lists
 
 
-def as_graph(distances: Array, ids: Array, columns: Array, mode: str) -> Any:
+def _as_graph(distances: Array, ids: Array, columns: Array, mode: str) -> Any:
     """Return a matrix of results as a CSR graph. Column j of the graph stands for id ``columns[j]``; ids ascend."""
     held = np.isfinite(distances)
     indptr = np.concatenate([[0], np.cumsum(held.sum(axis=1))])

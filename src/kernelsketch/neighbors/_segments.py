@@ -44,7 +44,7 @@ def make(codes: Array, flags: Array, ids: Array, vectors: Vectors | None, layout
     if (ids[1:] < ids[:-1]).any():
         order = np.argsort(ids, kind="stable")
         codes, flags, ids = codes[order], flags[order], ids[order]
-        vectors = None if vectors is None else _vectors.take(vectors, order)
+        vectors = None if vectors is None else _vectors.part_of(vectors, order)
     bits = directory_bits(int((flags == 0).sum()))
     backend = backend_for(codes, threads=threads)
     rows, starts = backend.index_tables(codes, flags, layout.n_tables, layout.hashes_per_table, bits)
@@ -59,7 +59,7 @@ def merge(segments: Sequence[Segment], layout: TableLayout, threads: int) -> Seg
     """Merge segments into one, without their removed rows."""
     kept = [np.flatnonzero(s.flags != REMOVED) for s in segments]
     parts = list(zip(segments, kept, strict=True))
-    vectors = [_vectors.take(s.vectors, rows) for s, rows in parts if s.vectors is not None]
+    vectors = [_vectors.part_of(s.vectors, rows) for s, rows in parts if s.vectors is not None]
     return make(
         np.concatenate([s.codes[rows] for s, rows in parts]),
         np.concatenate([s.flags[rows] for s, rows in parts]),

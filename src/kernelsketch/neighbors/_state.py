@@ -92,8 +92,7 @@ class IndexState(ValidatedOnce, BaseEstimator):  # type: ignore[misc]
     def nbytes_(self) -> int:
         """Memory of the index in bytes, including the stored vectors."""
         segments = self._fitted()._segments
-        vectors = sum(_vectors.nbytes(s.vectors) for s in segments if s.vectors is not None)
-        return vectors + sum(map(_segments.nbytes, segments))
+        return sum(_segments.nbytes(s) + _vectors.nbytes(s.vectors) for s in segments)
 
     @property
     def bytes_per_row_(self) -> float:
@@ -177,6 +176,10 @@ class IndexState(ValidatedOnce, BaseEstimator):  # type: ignore[misc]
 
     def _refuse(self, name: str, why: str) -> NoReturn:
         raise InputError(Setting(name, getattr(self, name)), " " + why)
+
+    def _layout_of_parameters(self) -> TableLayout:
+        heavy_fraction = float(self.heavy_fraction or 0)
+        return TableLayout(0 if heavy_fraction else int(self.n_tables), int(self.hashes_per_table), heavy_fraction)
 
     def _n_codes(self, n_tables: int) -> int:
         """Return the number of codes per row. With inverted lists it is 1, the least that a hasher can have."""

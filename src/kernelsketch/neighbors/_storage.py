@@ -6,6 +6,8 @@ themselves where the index re-ranks candidates by them. ``_folder.py`` makes an 
 
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
 from typing import Any
 
@@ -90,9 +92,11 @@ SCHEMA = Schema(
 )
 
 
-def save_index(index: Any, path: Path) -> None:
-    """Write a fitted index atomically, as one segment without its removed rows."""
-    save_file(path, SCHEMA, *index_parts(index, _segments.whole(index._segments, index._layout)))
+def save_index(index: Any, path: Any) -> None:
+    """Write a fitted index atomically to a file, as one segment without its removed rows."""
+    if Path(path).is_dir() or os.fspath(path).endswith(("/", os.sep)):
+        raise IsADirectoryError(errno.EISDIR, "It is a folder: call save_folder to save the index there", str(path))
+    save_file(Path(path), SCHEMA, *index_parts(index, _segments.whole(index._segments, index._layout)))
 
 
 def index_parts(index: Any, segment: Segment) -> tuple[dict[str, Any], Tensors]:

@@ -17,7 +17,6 @@ from .._rows import MOST_FEATURES
 from ..backends import CsrRows, processor_for
 from ..text import StoredTexts
 from . import _clusters
-from ._clusters import first_equal
 from ._join import (
     CHUNK,
     MERGE_COST,
@@ -115,12 +114,8 @@ def join_texts(
     """Find the clusters of near-duplicates. ``room`` is the memory for rows, prefixes and pairs in bytes."""
     records = texts.records()
     n = len(records)
-    first = first_equal(np.ascontiguousarray(records["keys"]))
-    first = np.where(records["norm"] > 0, first, np.arange(n))
-    distinct = np.flatnonzero((first == np.arange(n)) & (records["norm"] > 0))
-    best = np.full(n, n)
-    np.minimum.at(best, first, rank)
-    kept: list[tuple[Array, Array]] = [(np.zeros((0, 2), np.int64), np.zeros(0))]
+    first, distinct = _clusters.first_rows(np.ascontiguousarray(records["keys"]), records["norm"] == 0)
+    kept: list[tuple[Array, Array]] = []
 
     def links() -> Iterator[Array]:
         rows = _Rows(texts, distinct, room // 4)
@@ -130,19 +125,12 @@ def join_texts(
                 kept.append((pairs, similarity))
             yield pairs
 
-    linked = (_clusters.single_linkage if how == "single" else _clusters.star)(n, links(), best)
-    stays = _clusters.spread(linked, first, rank)
+    stays = _clusters.stays_of(how, links(), first, rank)
     similarity = np.ones(n)
-    members = np.flatnonzero((stays != np.arange(n)) & (first != first[stays]))
+    members = _clusters.linked_members(stays, first)
     for part, values in _similarities(texts, np.stack([members, stays[members]], axis=1), threads):
         similarity[members[part]] = values
-    pairs, values = (np.concatenate([part[side] for part in kept]) for side in (0, 1))
-    if keep_pairs:
-        again = np.flatnonzero(first != np.arange(n))
-        pairs = np.concatenate([pairs, np.stack([first[again], again], axis=1)])
-        values = np.concatenate([values, np.ones(len(again))])
-        _, once = np.unique(pairs[:, 0] * n + pairs[:, 1], return_index=True)
-        pairs, values = pairs[once], values[once]
+    pairs, values = _clusters.all_pairs(kept, first) if keep_pairs else (np.zeros((0, 2), np.int64), np.zeros(0))
     return TextClusters(stays, similarity, pairs, values)
 
 

@@ -16,7 +16,6 @@ from .._rows import canonical_rows, checked_data
 from .._validation import check_n_jobs
 from ..exceptions import InputError, Setting
 from ._index import GCWSIndex
-from ._search import as_graph
 
 
 class GCWSNeighborsTransformer(
@@ -95,27 +94,6 @@ class GCWSNeighborsTransformer(
         self.index = index
         self.n_jobs = n_jobs
 
-    def set_output(self, *, transform: str | None = None) -> GCWSNeighborsTransformer:
-        """Refuse data frames, which cannot hold the graph.
-
-        Parameters
-        ----------
-        transform : {"default"} or None, default=None
-            None leaves it as it is.
-
-        Returns
-        -------
-        self
-        """
-        if transform not in (None, "default"):
-            raise InputError(
-                f"set_output(transform={transform!r}): the graph of neighbours is a sparse matrix, which a data frame "
-                "cannot hold. Leave the output as it is.",
-                parameter="transform",
-            )
-        super().set_output(transform=transform)
-        return self
-
     @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any = None) -> GCWSNeighborsTransformer:
         """Index the training rows.
@@ -173,10 +151,4 @@ class GCWSNeighborsTransformer(
                 Setting("n_neighbors", self.n_neighbors),
                 f" in mode {self.mode!r} needs at least {wanted} training rows, got {self.n_samples_fit_}.",
             )
-        distances, ids = self.index_.kneighbors(rows, wanted)
-        return as_graph(distances, ids, self.index_.ids_, self.mode)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
+        return self.index_.kneighbors_graph(rows, wanted, self.mode)

@@ -9,7 +9,6 @@ rows are all compared exactly if that takes less.
 from __future__ import annotations
 
 import math
-import numbers
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +17,7 @@ from sklearn.base import clone
 
 from .._array import Array
 from .._rows import canonical_rows, checked_data
-from .._validation import check_n_jobs, check_positive_int, row_batches
+from .._validation import check_fraction, check_n_jobs, check_positive_int, row_batches
 from ..backends import (
     MOST_CODES,
     MOST_HASHES_PER_TABLE,
@@ -84,7 +83,6 @@ class Sample(NamedTuple):
     others: Array  # similarities of queries and random rows
     codes: Array  # of the queries, then of the other rows, then of the neighbours of each query
     empty: Array
-    n_queries: int
     twins: Array  # (queries, k + 1): where the neighbours and the query itself are among the other rows, or -1
     ratio: float  # rows of the index per other row
     vectors: Vectors | None  # of sparse rows, in the order of the codes
@@ -102,11 +100,7 @@ class Measured(NamedTuple):
 
 def tuned_index(index: Any, X: Any, recall: Any, n_neighbors: Any, queries: Any, n_rows: Any = None) -> Any:
     """Return a copy of an index with parameters for a recall, and with ``tuning_``, which says what to expect."""
-    if isinstance(recall, bool) or not isinstance(recall, numbers.Real):
-        raise InputTypeError(Setting("recall"), f" must be a number, got {recall!r}.")
-    target = float(recall)
-    if not 0 < target < 1:
-        raise InputError(Setting("recall"), f" must be above 0 and below 1, got {recall!r}.")
+    target = check_fraction(recall, "recall", with_one=False)
     for name, rows in (("X", X), ("queries", queries)):
         if place_of(rows) is not None:
             raise InputTypeError(
@@ -138,12 +132,10 @@ def tuned_index(index: Any, X: Any, recall: Any, n_neighbors: Any, queries: Any,
     by_features = [IndexSetting(0.0, 1, 0, 1, fraction) for fraction in HEAVY_FRACTIONS if sample.vectors is not None]
     for some in (by_features, settings):
         for setting in some:  # in the order of their cost
-            setting, segment, asked, params = _trial(sample, setting, threads)
+            setting, segment, asked = _trial(sample, setting, threads)
             if best is not None and setting.cost >= best.cost:
                 break
-            found = _measure(
-                sample, setting, segment, asked, params, k, target, index.store_vectors, per_exact, threads
-            )
+            found = _measure(sample, setting, segment, asked, target, index.store_vectors, per_exact, threads)
             if found is not None and (best is None or found.cost < best.cost):
                 best = found
     if best is None:
@@ -223,7 +215,6 @@ def _sample(index: Any, X: Any, queries: Any, k: int, n_rows: int) -> Sample:
         others=np.concatenate(values),
         codes=codes,
         empty=empty,
-        n_queries=len(which),
         twins=np.where(others[place] == known, place, -1),
         ratio=n_rows / len(others),
         vectors=vectors,
@@ -262,9 +253,9 @@ def _settings(sample: Sample, n_rows: int, per_code: float, target: float) -> li
     return sorted(settings)
 
 
-def _trial(sample: Sample, setting: IndexSetting, threads: int) -> tuple[IndexSetting, Segment, Queries, SearchParams]:
+def _trial(sample: Sample, setting: IndexSetting, threads: int) -> tuple[IndexSetting, Segment, Queries]:
     """Return a setting, the sample as an index segment and queries. The cost of inverted lists is known only then."""
-    m, n = sample.n_queries, len(sample.codes)
+    m, n = len(sample.similarity), len(sample.codes)
     layout = TableLayout(setting.n_tables, setting.hashes_per_table, setting.heavy_fraction)
     codes = np.ascontiguousarray(sample.codes[:, : setting.n_components])
     asked, base = None, None
@@ -279,8 +270,7 @@ def _trial(sample: Sample, setting: IndexSetting, threads: int) -> tuple[IndexSe
         found = there.keys[place] == lists.keys if len(there.keys) else np.zeros(len(times), bool)
         read = float((np.diff(there.starts)[place[found]] * times[found]).sum()) / m * sample.ratio
         setting = setting._replace(cost=PER_KEY * float(times.sum()) / m + PER_POSTING * read)
-    params = SearchParams(layout.hashes_per_table, layout.n_tables, 0, 0, 0.0, False, False, layout.heavy_fraction)
-    return setting, segment, Queries(codes[:m], sample.empty[:m], asked), params
+    return setting, segment, Queries(codes[:m], sample.empty[:m], asked)
 
 
 def _measure(
@@ -288,16 +278,16 @@ def _measure(
     setting: IndexSetting,
     segment: Segment,
     queries: Queries,
-    params: SearchParams,
-    k: int,
     target: float,
     exact: bool,
     per_exact: float,
     threads: int,
 ) -> Measured | None:
     """Find the smallest ``n_rerank`` that reaches the target on the sample, and what a query then costs."""
+    fraction = setting.heavy_fraction
+    params = SearchParams(setting.hashes_per_table, setting.n_tables, heavy_fraction=fraction)
     ends, ids, values = backend_for(queries.codes, threads=threads).index_search(queries, [segment], params)
-    m, n_base = sample.n_queries, len(segment.ids)
+    (m, k), n_base = sample.similarity.shape, len(segment.ids)
     n_others = n_base - m * k
     ranks, candidates = np.full((m, k), np.inf), 0.0
     for i in range(m):
@@ -321,7 +311,7 @@ def _measure(
         each = ((ranks < n_rerank) & there).sum(axis=1)[asked] / there.sum(axis=1)[asked]
         if each.mean() >= target:
             cost = setting.cost + per_exact * min(n_rerank, candidates)
-            cost += PER_SHARING * candidates if setting.heavy_fraction else 0
+            cost += PER_SHARING * candidates if fraction else 0
             error = float(each.std() / np.sqrt(len(each)))
             list_bytes = sum(part.nbytes for part in segment.postings or ()) / n_base
             expected = _expected(setting, float(each.mean()), error, candidates, list_bytes)

@@ -88,11 +88,14 @@ def empty_rows(rows: Rows) -> Array:
     return np.asarray(np.diff(ends) == 0, np.uint8)
 
 
-def take(x: Vectors, rows: Array) -> Vectors:
-    """Return some of the rows, copied."""
+def part_of(x: Vectors, rows: slice | Array) -> Vectors:
+    """Return some of the rows: those of a slice as views, others copied."""
     if x.indptr is None:
-        return _part_of_dense(x, rows)
+        bytes_, dense = (None if part is None else part[rows] for part in (x.bytes, x.dense))
+        return Vectors(x.norms[rows], bytes=bytes_, dense=dense)
     csr = x.csr
+    if isinstance(rows, slice):
+        return _of_csr(x.norms[rows], csr.part(rows))
     begins, ends = csr.indptr[rows], csr.indptr[rows + 1]
     sizes = ends - begins
     if len(sizes) and (sizes.min() < 0 or begins.min() < 0 or ends.max() > len(csr.data)):
@@ -100,16 +103,6 @@ def take(x: Vectors, rows: Array) -> Vectors:
     indptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     source = np.repeat(begins - indptr[:-1], sizes) + np.arange(indptr[-1])
     return _of_csr(x.norms[rows], CsrRows(indptr, csr.indices[source], csr.data[source], x.n_features))
-
-
-def part_of(x: Vectors, rows: slice) -> Vectors:
-    """Return successive rows as views."""
-    return _part_of_dense(x, rows) if x.indptr is None else _of_csr(x.norms[rows], x.csr.part(rows))
-
-
-def _part_of_dense(x: Vectors, rows: Any) -> Vectors:
-    bytes_, dense = (None if part is None else part[rows] for part in (x.bytes, x.dense))
-    return Vectors(x.norms[rows], bytes=bytes_, dense=dense)
 
 
 def join(parts: Sequence[Vectors]) -> Vectors:
@@ -153,8 +146,8 @@ def for_search(x: Vectors, against: Sequence[Vectors]) -> Vectors:
     return x
 
 
-def nbytes(x: Vectors) -> int:
-    return sum(part.nbytes for part in x if isinstance(part, np.ndarray))
+def nbytes(x: Vectors | None) -> int:
+    return 0 if x is None else sum(part.nbytes for part in x if isinstance(part, np.ndarray))
 
 
 def _parts(rows: Rows) -> Any:

@@ -34,6 +34,9 @@ FAN_IN = 8  # number of weight tables that one task averages
 MOST_BYTES = 1 << 30  # limit of the weight tables of a partition, which are sent as one value
 
 TABLE = "part int, rows double, blocks double, tables binary"
+FIELDS = pa.schema(
+    [("part", pa.int32()), ("rows", pa.float64()), ("blocks", pa.float64()), ("tables", pa.binary())]
+)  # the same in Arrow
 
 
 def average(
@@ -178,13 +181,9 @@ def _split(tables: bytes, state: OnlineState, blocks: int) -> OnlineState:
 
 
 def _batch(part: int, rows: float, blocks: float, tables: bytes) -> Any:
-    columns = [
-        pa.array([part], pa.int32()),
-        pa.array([rows], pa.float64()),
-        pa.array([blocks], pa.float64()),
-        pa.array([tables], pa.binary()),
-    ]
-    return pa.RecordBatch.from_arrays(columns, names=["part", "rows", "blocks", "tables"])
+    return pa.RecordBatch.from_pydict(
+        {"part": [part], "rows": [rows], "blocks": [blocks], "tables": [tables]}, schema=FIELDS
+    )
 
 
 def _codes(local: linear.GCWSClassifier, width: int, column: Any) -> PackedCodes:

@@ -28,7 +28,7 @@ from .._losses import names_losses
 from .._validation import check_positive_int
 from ..exceptions import InputError, InputTypeError, Setting
 from ._average import CODES, LABEL, WEIGHT, average
-from ._column import check_new, type_of
+from ._column import check_new, skips, type_of
 from ._gcws import GCWS, hasher_of
 from ._model import ClassifierColumns, GCWSClassifierModel
 from ._params import LocalParams
@@ -63,12 +63,8 @@ class GCWSClassifier(
 
     Parameters
     ----------
-    n_components, bits, t_bits, p, gamma, random_state
-        Parameters of the hash; see :class:`kernelsketch.GCWS`. ``random_state`` must be an integer.
-    center : list of float, default=None
-        Vector that is subtracted from the rows first. It makes sparse rows dense.
-    views : int or list of int, default=None
-        Groups of adjacent columns that are hashed separately; see :class:`kernelsketch.GCWS`.
+    n_components, bits, t_bits, p, gamma, center, views, random_state
+        Parameters of the hash; see :class:`GCWS`.
     C, fit_intercept
         See :class:`kernelsketch.GCWSClassifier`. C refers to rows of unit norm.
     intercept_scaling : float, default=1.0
@@ -157,7 +153,7 @@ class GCWSClassifier(
     def _checked(self) -> tuple[linear.GCWSClassifier, str]:
         """Check the parameters and return the single-machine estimator with the same parameters, and the solver."""
         solver = self.check_option("solver", ("average", "spark"))
-        self.check_option("handleInvalid", ("error", "skip"))
+        skips(self.getHandleInvalid())  # refuses other values
         local = linear.GCWSClassifier(**self.local_values())
         local._validate_params()
         if solver == "spark" and local.loss not in SPARK_MODELS:

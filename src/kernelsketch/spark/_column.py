@@ -17,7 +17,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql.functions import arrow_udf
 from pyspark.sql.types import ArrayType, DataType, DoubleType, FloatType, IntegralType, StringType
 
-from ..exceptions import InputError, InputTypeError
+from ..exceptions import InputError, InputTypeError, Setting
 from ._rows import FAULTS, read_rows
 
 PIECE = 1 << 24  # most numbers per output batch; bounds the memory and the 32-bit offsets of Arrow
@@ -39,12 +39,8 @@ class RowColumn:
     skip: bool
 
     def check(self, dataset: DataFrame) -> None:
-        """Refuse columns of a wrong type before a job starts, and switch off columnar input of Python functions.
-
-        Since version 4.3 Spark can hand whole Parquet columns to Python, but this mode does not support vectors.
-        """
-        if dataset.sparkSession.conf.get(COLUMNAR, "true") == "true":
-            dataset.sparkSession.conf.set(COLUMNAR, "false")
+        """Refuse columns of a wrong type before a job starts, and switch off columnar input of Python functions."""
+        switch_off_columnar_input(dataset)
         kind = type_of(dataset, self.column)
         if isinstance(kind, VectorUDT) or kind.simpleString() == PACKED_ROW:
             return
@@ -57,6 +53,19 @@ class RowColumn:
             f"column {self.column!r} is of type {kind.simpleString()}: vectors of pyspark.ml or arrays of numbers are "
             f"needed. {advice}."
         )
+
+
+def switch_off_columnar_input(dataset: DataFrame) -> None:
+    """Since version 4.3 Spark can hand whole Parquet columns to Python, but this mode does not support vectors."""
+    if dataset.sparkSession.conf.get(COLUMNAR, "true") == "true":
+        dataset.sparkSession.conf.set(COLUMNAR, "false")
+
+
+def skips(handling: str) -> bool:
+    """Check ``handleInvalid``; return whether rows with a fault are skipped."""
+    if handling not in ("error", "skip"):
+        raise InputError(Setting("handleInvalid"), f" must be one of 'error', 'skip', got {handling!r}.")
+    return handling == "skip"
 
 
 def type_of(dataset: DataFrame, column: str) -> DataType:

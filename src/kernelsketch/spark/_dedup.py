@@ -14,45 +14,19 @@ compared: once per head for each side of the pairs.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from functools import partial
+from typing import NamedTuple
 
-from pyspark.sql import Column, DataFrame
-from pyspark.sql.functions import (
-    bitwise_not,
-    coalesce,
-    col,
-    count_if,
-    explode,
-    greatest,
-    isnan,
-    least,
-    length,
-    lit,
-    struct,
-    when,
-)
-from pyspark.sql.functions import max as largest
-from pyspark.sql.functions import min as smallest
-from pyspark.sql.functions import sum as total
-from pyspark.sql.types import (
-    ArrayType,
-    BinaryType,
-    BooleanType,
-    DoubleType,
-    FloatType,
-    IntegralType,
-    LongType,
-    NumericType,
-    StringType,
-)
+from pyspark.sql import Column, DataFrame, types
+from pyspark.sql import functions as sf
 from sklearn.base import clone
 
+from .._validation import check_fraction
 from ..exceptions import InputError, InputTypeError, Setting
 from ..neighbors import SHINGLE_WORDS, counters_for
 from ..text import Shingles
 from . import _texts
-from ._column import COLUMNAR, type_of
+from ._column import skips, switch_off_columnar_input, type_of
 from ._components import kept, single_linkage, stars, until_kept
 
 MOST_COUNTERS = 1 << 25  # bytes of the table of counts that every worker gets
@@ -95,11 +69,8 @@ def dedup(
         The texts, one per row.
     inputCol : str, default="text"
         Column of texts, strings or binary in UTF-8.
-    threshold : float, default=0.8
-        Smallest similarity of near-duplicates, above 0 and at most 1.
-    how : {"single", "star"}, default="single"
-        Whether clusters are chains of near-duplicates (single linkage), or every member is a near-duplicate of the one
-        that stays; see :class:`kernelsketch.NearDuplicates`.
+    threshold, how
+        See :class:`kernelsketch.NearDuplicates`.
     keep : {"first", "longest"} or str, default="first"
         Which member of a cluster stays: the one of the smallest id, the longest text, or the one of the largest number
         in the column of this name. Among equals the smallest id decides.
@@ -146,7 +117,14 @@ def dedup(
     >>> [(row.cluster, row.keep) for row in found]
     [(0, True), (1, True), (0, False), (1, False)]
     """
-    plan = _plan(threshold, how, keep, shingles, idCol, inputCol, handleInvalid)
+    threshold = check_fraction(threshold, "threshold", with_one=True)
+    if how not in ("single", "star"):
+        raise InputError(Setting("how"), f" must be one of 'single', 'star', got {how!r}.")
+    if idCol in ("cluster", "similarity", "keep"):
+        raise InputError(Setting("idCol", idCol), " is the name of a column of the result: rename it in df.")
+    made = Shingles(SHINGLE_WORDS) if shingles is None else shingles
+    clone(made).fit([])  # checks its parameters before a job starts
+    plan = _Plan(threshold, how, made, skips(handleInvalid), idCol, inputCol, keep)
     documents = _documents(df, plan)
     return until_kept(lambda: _clusters(documents, plan))
 
@@ -158,78 +136,54 @@ def _clusters(documents: DataFrame, plan: _Plan) -> DataFrame:
     members = kept(_members(documents, plan))
     size = _check_members(members, plan)
     heads = kept(
-        members.where(col("key").isNotNull())
+        members.where(sf.col("key").isNotNull())
         .groupBy("key")
-        .agg(smallest("rank").alias("node"), smallest("norm").alias("norm"))
+        .agg(sf.min("rank").alias("node"), sf.min("norm").alias("norm"))
     )
-    texts = heads.join(documents.select("id", "text"), heads["node"]["id"] == col("id")).select("node", "norm", "text")
+    texts = heads.join(documents.select("id", "text"), heads["node"]["id"] == sf.col("id"))
+    texts = texts.select("node", "norm", "text")
     pairs = kept(_pairs(texts, size, plan))
     links = single_linkage(pairs) if plan.how == "single" else stars(pairs)
     links = kept(_with_similarity(links, texts, plan, "node", "root"))
     found = members.join(heads.select("key", "node").join(links, "node", "left"), "key", "left")
-    cluster = coalesce(col("root")["id"], col("node")["id"], col("id"))
+    cluster = sf.coalesce(sf.col("root")["id"], sf.col("node")["id"], sf.col("id"))
     return kept(
         found.select(
-            col("id").alias(plan.id_column),
+            sf.col("id").alias(plan.id_column),
             cluster.alias("cluster"),
-            coalesce("similarity", lit(1.0)).alias("similarity"),
-            (cluster == col("id")).alias("keep"),
+            sf.coalesce("similarity", sf.lit(1.0)).alias("similarity"),
+            (cluster == sf.col("id")).alias("keep"),
         )
     )
 
 
-def _plan(
-    threshold: float,
-    how: str,
-    keep: str,
-    shingles: Shingles | None,
-    id_column: str,
-    text_column: str,
-    handling: str,
-) -> _Plan:
-    if not 0 < threshold <= 1:
-        raise InputError(Setting("threshold"), f" must be above 0 and at most 1, got {threshold!r}.")
-    if how not in ("single", "star"):
-        raise InputError(Setting("how"), f" must be one of 'single', 'star', got {how!r}.")
-    if handling not in ("error", "skip"):
-        raise InputError(Setting("handleInvalid"), f" must be one of 'error', 'skip', got {handling!r}.")
-    if id_column in ("cluster", "similarity", "keep"):
-        raise InputError(Setting("idCol", id_column), " is the name of a column of the result: rename it in df.")
-    made = Shingles(SHINGLE_WORDS) if shingles is None else shingles
-    clone(made).fit([])  # checks its parameters before a job starts
-    return _Plan(float(threshold), how, made, handling == "skip", id_column, text_column, keep)
-
-
 def _documents(df: DataFrame, plan: _Plan) -> DataFrame:
     """Return the columns id, text and rank, and ``unranked``: whether the row has no number to be ranked by."""
-    if df.sparkSession.conf.get(COLUMNAR, "true") == "true":
-        df.sparkSession.conf.set(COLUMNAR, "false")
+    switch_off_columnar_input(df)
     type_of(df, plan.id_column)
     kind = type_of(df, plan.text_column)
-    if not isinstance(kind, (StringType, BinaryType)):
+    if not isinstance(kind, (types.StringType, types.BinaryType)):
         raise InputTypeError(
             f"column {plan.text_column!r} is of type {kind.simpleString()}: strings are needed. Cast it, or name "
             "another column."
         )
     level = _level(df, plan)
-    parts = [level.isNull().alias("unranked"), coalesce(level, lit(0)).alias("level")] if level is not None else []
-    name = col(plan.id_column).alias("id")
-    unranked = lit(False) if level is None else level.isNull()
-    return df.select(
-        name, col(plan.text_column).alias("text"), struct(*parts, name).alias("rank"), unranked.alias("unranked")
-    )
+    name, unranked = sf.col(plan.id_column).alias("id"), sf.lit(False).alias("unranked")
+    rank = [name]
+    if level is not None:
+        unranked = level.isNull().alias("unranked")
+        rank = [unranked, sf.coalesce(level, sf.lit(0)).alias("level"), name]
+    return df.select(name, sf.col(plan.text_column).alias("text"), sf.struct(*rank).alias("rank"), unranked)
 
 
 def _with_frequencies(documents: DataFrame, shingles: Shingles) -> Shingles:
     """Return the shingles with the document frequencies of all texts."""
     plain = clone(shingles).set_params(weight="count")
 
-    def features(batches: Iterator[Any]) -> Iterator[Any]:
-        return _texts.features(plain, batches)
-
-    texts = documents.where(col("text").isNotNull())
-    found = texts.select("text").mapInArrow(features, _texts.FEATURES).groupBy("feature").count()
-    often = kept(found.where(col("count") >= 2))
+    texts = documents.where(sf.col("text").isNotNull())
+    features = texts.select("text").mapInArrow(partial(_texts.features, plain), _texts.FEATURES)
+    found = features.groupBy("feature").count()
+    often = kept(found.where(sf.col("count") >= 2))
     size = often.count()
     if size > MOST_FREQUENCIES:
         raise InputError(
@@ -247,45 +201,42 @@ def _level(df: DataFrame, plan: _Plan) -> Column | None:
     if plan.keep == "first":
         return None
     if plan.keep == "longest":
-        return -coalesce(length(plan.text_column), lit(0))
+        return -sf.coalesce(sf.length(plan.text_column), sf.lit(0))
     if plan.keep not in df.columns:
         raise InputError(
             Setting("keep"),
             f" must be 'first', 'longest' or a column of numbers, got {plan.keep!r}: the columns are "
             f"{', '.join(df.columns)}.",
         )
-    kind, value = df.schema[plan.keep].dataType, col(plan.keep)
-    if isinstance(kind, BooleanType):
+    kind, value = df.schema[plan.keep].dataType, sf.col(plan.keep)
+    if isinstance(kind, types.BooleanType):
         return -value.cast("int")
-    if isinstance(kind, IntegralType):
-        return bitwise_not(value)  # -value - 1, which exists for the smallest number too
-    if not isinstance(kind, NumericType):
+    if isinstance(kind, types.IntegralType):
+        return sf.bitwise_not(value)  # -value - 1, which exists for the smallest number too
+    if not isinstance(kind, types.NumericType):
         raise InputTypeError(f"column {plan.keep!r} is of type {kind.simpleString()}: keep needs numbers. Cast it.")
-    return when(~isnan(value), -value) if isinstance(kind, (FloatType, DoubleType)) else -value
+    return sf.when(~sf.isnan(value), -value) if isinstance(kind, (types.FloatType, types.DoubleType)) else -value
 
 
 def _members(documents: DataFrame, plan: _Plan) -> DataFrame:
-    def keys(column: Any) -> Any:
-        return _texts.keys(plan.shingles, column)
-
-    found = _texts.column_of_texts(keys, _texts.KEYS, "text")
-    rows = documents.select("id", "rank", "unranked", col("text").isNull().alias("absent"), found.alias("found"))
+    found = _texts.column_of_texts(partial(_texts.keys, plan.shingles), _texts.KEYS, "text")
+    rows = documents.select("id", "rank", "unranked", sf.col("text").isNull().alias("absent"), found.alias("found"))
     return rows.select("id", "rank", "unranked", "absent", "found.key", "found.norm", "found.size")
 
 
 def _check_members(members: DataFrame, plan: _Plan) -> int:
     """Refuse ids and texts that cannot be; return the number of nonzeros of all rows."""
     facts = members.agg(
-        count_if(col("id").isNull()).alias("nameless"),
-        count_if(col("absent")).alias("absent"),
-        smallest(when(col("absent"), col("id"))).alias("absent_id"),
-        count_if(col("unranked")).alias("unranked"),
-        smallest(when(col("unranked"), col("id"))).alias("unranked_id"),
-        total("size").alias("size"),
+        sf.count_if(sf.col("id").isNull()).alias("nameless"),
+        sf.count_if(sf.col("absent")).alias("absent"),
+        sf.min(sf.when(sf.col("absent"), sf.col("id"))).alias("absent_id"),
+        sf.count_if(sf.col("unranked")).alias("unranked"),
+        sf.min(sf.when(sf.col("unranked"), sf.col("id"))).alias("unranked_id"),
+        sf.sum("size").alias("size"),
     ).collect()[0]
     if facts.nameless:
         raise InputError(f"column {plan.id_column!r} is null in {facts.nameless:,} rows: give every row an id.")
-    twice = members.groupBy("id").count().agg(largest(when(col("count") > 1, col("id")))).collect()[0][0]
+    twice = members.groupBy("id").count().agg(sf.max(sf.when(sf.col("count") > 1, sf.col("id")))).collect()[0][0]
     if twice is not None:
         raise InputError(f"column {plan.id_column!r} has an id more than once, for example {twice!r}: make ids unique.")
     advice = "Fix them, or pass handleInvalid='skip'."
@@ -305,33 +256,24 @@ def _check_members(members: DataFrame, plan: _Plan) -> int:
 def _pairs(texts: DataFrame, size: int, plan: _Plan) -> DataFrame:
     """Return the pairs (a, b) of heads of at least the threshold, a before b."""
     counters = len(counters_for(size, MOST_COUNTERS))
-
-    def count(batches: Iterator[Any]) -> Iterator[Any]:
-        return _texts.count_features(plan.shingles, counters, batches)
-
+    count = partial(_texts.count_features, plan.shingles, counters)
     chunks = texts.select("text").mapInArrow(count, _texts.COUNTS)
     chunks = chunks.groupBy("chunk").applyInArrow(_texts.add_counts, _texts.COUNTS)
     counts = _texts.joined_counts(chunks.collect(), counters).tobytes()
-
-    def prefixes(column: Any) -> Any:
-        return _texts.prefixes(plan.shingles, counts, plan.threshold, column)
-
-    found = _texts.column_of_texts(prefixes, ArrayType(LongType()), "text")
-    entries = kept(texts.select("node", "norm", explode(found).alias("feature")))
-    left = entries.select("feature", col("node").alias("a"), col("norm").alias("norm_a"))
-    right = entries.select("feature", col("node").alias("b"), col("norm").alias("norm_b"))
-    able = least("norm_a", "norm_b") >= plan.threshold * greatest("norm_a", "norm_b") * (1 - 2.0**-20)
-    met = left.join(right, "feature").where((col("a") < col("b")) & able).select("a", "b").distinct()
-    return _with_similarity(met, texts, plan, "a", "b").where(col("similarity") >= plan.threshold)
+    prefixes = partial(_texts.prefixes, plan.shingles, counts, plan.threshold)
+    found = _texts.column_of_texts(prefixes, types.ArrayType(types.LongType()), "text")
+    entries = kept(texts.select("node", "norm", sf.explode(found).alias("feature")))
+    left = entries.select("feature", sf.col("node").alias("a"), sf.col("norm").alias("norm_a"))
+    right = entries.select("feature", sf.col("node").alias("b"), sf.col("norm").alias("norm_b"))
+    able = sf.least("norm_a", "norm_b") >= plan.threshold * sf.greatest("norm_a", "norm_b") * (1 - 2.0**-20)
+    met = left.join(right, "feature").where((sf.col("a") < sf.col("b")) & able).select("a", "b").distinct()
+    return _with_similarity(met, texts, plan, "a", "b").where(sf.col("similarity") >= plan.threshold)
 
 
 def _with_similarity(pairs: DataFrame, texts: DataFrame, plan: _Plan, left: str, right: str) -> DataFrame:
     """Add the exact similarity to pairs of nodes."""
     for side, name in enumerate((left, right)):
-        pairs = pairs.join(texts.select(col("node").alias(name), col("text").alias(f"text_{side}")), name)
-
-    def similarities(one: Any, two: Any) -> Any:
-        return _texts.similarities(plan.shingles, one, two)
-
-    similarity = _texts.column_of_pairs(similarities, DoubleType(), "text_0", "text_1")
+        pairs = pairs.join(texts.select(sf.col("node").alias(name), sf.col("text").alias(f"text_{side}")), name)
+    similarities = partial(_texts.similarities, plan.shingles)
+    similarity = _texts.column_of_texts(similarities, types.DoubleType(), "text_0", "text_1")
     return pairs.select(left, right, similarity.alias("similarity"))

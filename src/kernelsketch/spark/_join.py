@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import DataFrame, Window
 from pyspark.sql.functions import arrow_udf, col, desc, explode, row_number
 from pyspark.sql.types import ArrayType, DoubleType, LongType
 from scipy import sparse
@@ -23,9 +23,10 @@ from .._array import Array
 from .._hash_parameters import checked_hasher
 from .._mix import GOLDEN64, mix64
 from .._rows import canonical_rows
-from .._validation import check_positive_int
+from .._validation import check_fraction, check_positive_int
 from ..exceptions import InputError, Setting
-from ._column import RowColumn, column_of, type_of
+from ..hashing import Hasher
+from ._column import RowColumn, column_of, skips, type_of
 from ._pairs import gmm_pairs
 from ._rows import read_rows
 
@@ -36,18 +37,15 @@ class _JoinPlan(NamedTuple):
     """The checked parameters of a join."""
 
     threshold: float
-    n_tables: int
     hashes_per_table: int
-    p: float
-    center: Any
-    random_state: int
+    hasher: Hasher
     id_column: str
     input_column: str
     skip: bool
 
-    @property
-    def source(self) -> RowColumn:
-        return RowColumn(self.input_column, None if self.center is None else len(self.center), self.skip)
+    def source(self, column: str) -> RowColumn:
+        center = self.hasher.center
+        return RowColumn(column, None if center is None else len(center), self.skip)
 
 
 def approx_similarity_join(
@@ -122,8 +120,31 @@ def approx_similarity_join(
     >>> approx_similarity_join(df, None, 0.5, recall=0.999).collect()
     [Row(id_a=0, id_b=1, similarity=0.8571428571428571)]
     """
-    plan = _plan(threshold, recall, n_tables, hashes_per_table, p, center, random_state, idCol, inputCol, handleInvalid)
-    return _verified(df_a, df_b, plan)
+    threshold = check_fraction(threshold, "threshold", with_one=True)
+    recall = check_fraction(recall, "recall", with_one=False)
+    if hashes_per_table is not None:
+        check_positive_int(hashes_per_table, "hashes_per_table")
+    tables, hashes = join_tables(threshold, recall, hashes_per_table)
+    tables = tables if n_tables is None else check_positive_int(n_tables, "n_tables")
+    if random_state is None or isinstance(random_state, np.random.RandomState):
+        raise InputError(
+            Setting("random_state"), f" must be a whole number, got {random_state!r}: all workers need the same seed."
+        )
+    center = None if center is None else np.array([float(x) for x in center])
+    hasher = checked_hasher(n_components=tables * hashes, seed=random_state, p=p, center=center)
+    plan = _JoinPlan(threshold, hashes, hasher, idCol, inputCol, skips(handleInvalid))
+    left = _side(df_a, plan, "a")
+    right = _side(df_a if df_b is None else df_b, plan, "b")
+    met = _keyed(left, plan, "a").join(_keyed(right, plan, "b"), "key").select("id_a", "id_b")
+    if df_b is None:
+        met = met.where(col("id_a") < col("id_b"))
+    pairs = met.distinct().join(left, "id_a").join(right, "id_b")
+
+    def similarities(columns: Iterator[tuple[pa.Array, pa.Array]]) -> Iterator[pa.Array]:
+        return _similarities(plan, columns)
+
+    similarity = arrow_udf(similarities, DoubleType())("x_a", "x_b")
+    return pairs.select("id_a", "id_b", similarity.alias("similarity")).where(col("similarity") >= plan.threshold)
 
 
 def approx_nearest_neighbors(
@@ -178,8 +199,20 @@ def approx_nearest_neighbors(
     [Row(id_query=7, id=1, similarity=0.9714285714285714, rank=1)]
     """
     check_positive_int(n_neighbors, "n_neighbors")
-    plan = _plan(threshold, recall, n_tables, hashes_per_table, p, center, random_state, idCol, inputCol, handleInvalid)
-    pairs = _verified(queries, df, plan).withColumnsRenamed({"id_a": "id_query", "id_b": "id"})
+    pairs = approx_similarity_join(
+        queries,
+        df,
+        threshold,
+        recall=recall,
+        n_tables=n_tables,
+        hashes_per_table=hashes_per_table,
+        p=p,
+        center=center,
+        random_state=random_state,
+        idCol=idCol,
+        inputCol=inputCol,
+        handleInvalid=handleInvalid,
+    ).withColumnsRenamed({"id_a": "id_query", "id_b": "id"})
     by_query = Window.partitionBy("id_query").orderBy(desc("similarity"), "id")
     return pairs.withColumn("rank", row_number().over(by_query)).where(col("rank") <= n_neighbors)
 
@@ -211,86 +244,23 @@ def keys_of(i: Array, t: Array, hashes_per_table: int) -> Array:
     return np.ascontiguousarray(keys).view(np.int64)
 
 
-def _plan(
-    threshold: float,
-    recall: float,
-    n_tables: int | None,
-    hashes_per_table: int | None,
-    p: float,
-    center: Any,
-    random_state: int,
-    id_column: str,
-    input_column: str,
-    handling: str,
-) -> _JoinPlan:
-    if not 0 < threshold <= 1:
-        raise InputError(Setting("threshold"), f" must be above 0 and at most 1, got {threshold!r}.")
-    if not 0 < recall < 1:
-        raise InputError(Setting("recall"), f" must be above 0 and below 1, got {recall!r}.")
-    if handling not in ("error", "skip"):
-        raise InputError(Setting("handleInvalid"), f" must be one of 'error', 'skip', got {handling!r}.")
-    if hashes_per_table is not None:
-        check_positive_int(hashes_per_table, "hashes_per_table")
-    tables, hashes = join_tables(threshold, recall, hashes_per_table)
-    tables = tables if n_tables is None else check_positive_int(n_tables, "n_tables")
-    center = None if center is None else [float(x) for x in center]
-    if random_state is None or isinstance(random_state, np.random.RandomState):
-        raise InputError(
-            Setting("random_state"), f" must be a whole number, got {random_state!r}: all workers need the same seed."
-        )
-    checked_hasher(n_components=tables * hashes, seed=random_state, p=p, center=center)
-    return _JoinPlan(
-        float(threshold),
-        tables,
-        hashes,
-        float(p),
-        center,
-        int(random_state),
-        id_column,
-        input_column,
-        handling == "skip",
-    )
-
-
-def _verified(df_a: DataFrame, df_b: DataFrame | None, plan: _JoinPlan) -> DataFrame:
-    """Return the candidate pairs whose exact kernel is at least the threshold, with it."""
-    itself = df_b is None
-    left = _side(df_a, plan, "a")
-    right = _side(df_a if df_b is None else df_b, plan, "b")
-    met = _keyed(left, plan, "a").join(_keyed(right, plan, "b"), "key").select("id_a", "id_b")
-    if itself:
-        met = met.where(col("id_a") < col("id_b"))
-    pairs = met.distinct().join(left, "id_a").join(right, "id_b")
-
-    def similarities(columns: Iterator[tuple[pa.Array, pa.Array]]) -> Iterator[pa.Array]:
-        return _similarities(plan, columns)
-
-    similarity = arrow_udf(similarities, DoubleType())("x_a", "x_b")
-    return pairs.select("id_a", "id_b", similarity.alias("similarity")).where(col("similarity") >= plan.threshold)
-
-
 def _side(dataset: DataFrame, plan: _JoinPlan, side: str) -> DataFrame:
-    plan.source.check(dataset)
+    plan.source(plan.input_column).check(dataset)
     type_of(dataset, plan.id_column)
     return dataset.select(col(plan.id_column).alias(f"id_{side}"), col(plan.input_column).alias(f"x_{side}"))
 
 
 def _keyed(rows: DataFrame, plan: _JoinPlan, side: str) -> DataFrame:
     """Return ids and keys, one row per table."""
-    source = RowColumn(f"x_{side}", plan.source.width, plan.skip)
-    n_components = plan.n_tables * plan.hashes_per_table
-    given: dict[str, Any] = {"n_components": n_components, "p": plan.p, "seed": plan.random_state}
-    given["center"] = None if plan.center is None else np.asarray(plan.center, np.float64)
-    keys: Column = column_of(
-        source, partial(_keys, given, plan.hashes_per_table), ArrayType(LongType()), 2 * n_components
-    )
+    compute, n_numbers = partial(_keys, plan.hasher, plan.hashes_per_table), 2 * plan.hasher.n_components
+    keys = column_of(plan.source(f"x_{side}"), compute, ArrayType(LongType()), n_numbers)
     return rows.select(f"id_{side}", explode(keys).alias("key"))
 
 
-def _keys(given: dict[str, Any], hashes_per_table: int, X: Any) -> Any:
-    if given["center"] is not None and sparse.issparse(X):
+def _keys(hasher: Hasher, hashes_per_table: int, X: Any) -> Any:
+    if hasher.center is not None and sparse.issparse(X):
         X = X.toarray()
-    i, t = checked_hasher(**given).samples(canonical_rows(X))
+    i, t = hasher.samples(canonical_rows(X))
     filled = i[:, 0] >= 0
     keys = keys_of(i[filled], t[filled], hashes_per_table)
     offsets = np.concatenate([[0], np.cumsum(np.where(filled, i.shape[1] // hashes_per_table, 0))]).astype(np.int32)
@@ -298,6 +268,7 @@ def _keys(given: dict[str, Any], hashes_per_table: int, X: Any) -> Any:
 
 
 def _similarities(plan: _JoinPlan, columns: Iterator[tuple[Any, Any]]) -> Iterator[Any]:
+    hasher, width = plan.hasher, plan.source("").width
     for a, b in columns:
-        (U, _), (V, _) = read_rows(a, plan.source.width), read_rows(b, plan.source.width)
-        yield pa.array(gmm_pairs(U, V, plan.p, plan.center) if len(a) else np.empty(0))
+        (U, _), (V, _) = read_rows(a, width), read_rows(b, width)
+        yield pa.array(gmm_pairs(U, V, hasher.p, hasher.center) if len(a) else np.empty(0))

@@ -28,9 +28,9 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from .. import linear
-from ..exceptions import InputError, InputTypeError
+from ..exceptions import InputTypeError
 from ..linear import Training
-from ._column import RowColumn, check_new, column_of
+from ._column import RowColumn, check_new, column_of, skips
 
 CHUNK_BYTES = 1 << 26  # bytes of the model file per row of the saved table
 ANSWER = "_answer"  # a column that exists only within transform
@@ -100,8 +100,7 @@ class GCWSClassifierModel(Model, ClassifierColumns, MLReadable, MLWritable):
         local : kernelsketch.GCWSClassifier
             The fitted classifier.
         **columns
-            The parameters ``featuresCol``, ``predictionCol``, ``rawPredictionCol``, ``probabilityCol`` and
-            ``handleInvalid``.
+            As for the class.
 
         Returns
         -------
@@ -144,10 +143,7 @@ class GCWSClassifierModel(Model, ClassifierColumns, MLReadable, MLWritable):
         return result.select("*", *[part.alias(name) for part, name in zip(parts, names, strict=True)]).drop(ANSWER)
 
     def _source(self) -> RowColumn:
-        handling = self.getHandleInvalid()
-        if handling not in ("error", "skip"):
-            raise InputError(f"handleInvalid must be one of 'error', 'skip', got {handling!r}.")
-        return RowColumn(self.getFeaturesCol(), int(self.to_local().n_features_in_), handling == "skip")
+        return RowColumn(self.getFeaturesCol(), int(self.to_local().n_features_in_), skips(self.getHandleInvalid()))
 
     def write(self) -> MLWriter:
         """Return a writer for the model, as in ``model.write().overwrite().save(path)``."""

@@ -26,14 +26,8 @@ class NRFF(SketchTransformer):
         See :class:`kernelsketch.NRFF`. ``random_state`` must be an integer.
     n_features : int, default=None
         Number of features that every row must have. None allows any number; the result does not depend on it.
-    inputCol : str, default="features"
-        Column of rows: vectors of ``pyspark.ml`` (sparse, dense or both), arrays of numbers, or rows from
-        :func:`pack_rows`.
-    outputCol : str
-        Column of results, which are dense vectors. The default is a unique name that Spark generates.
-    handleInvalid : {"error", "skip"}, default="error"
-        What to do with rows that are null, contain a null, NaN or infinity, or do not have ``n_features`` features.
-        "error" raises an error for the first such row and "skip" skips them. :meth:`invalid_rows` returns them.
+    inputCol, outputCol, handleInvalid
+        See :class:`GCWS`. The results are dense vectors.
 
     See Also
     --------

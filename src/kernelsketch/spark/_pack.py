@@ -12,7 +12,7 @@ from scipy import sparse
 from .._validation import check_positive_int
 from ..exceptions import InputError, Setting
 from ._arrow import packed_rows
-from ._column import PACKED_ROW, RowColumn, check_new, column_of
+from ._column import PACKED_ROW, RowColumn, check_new, column_of, skips
 
 
 def pack_rows(
@@ -41,8 +41,7 @@ def pack_rows(
         Column of packed rows. A packed row is a struct of the number of features (``size``), and of ``indices`` and
         ``values`` as bytes.
     handleInvalid : {"error", "skip"}, default="error"
-        What to do with rows that are null, contain a null, NaN or infinity, or do not have ``n_features`` features.
-        "error" raises an error for the first such row and "skip" skips them.
+        What to do with invalid rows; see :class:`GCWS`.
 
     Returns
     -------
@@ -64,9 +63,7 @@ def pack_rows(
     width = check_positive_int(n_features, "n_features")
     if width >= 2**31:
         raise InputError(Setting("n_features"), f" must be below 2**31, the limit of Spark vectors, got {width}.")
-    if handleInvalid not in ("error", "skip"):
-        raise InputError(Setting("handleInvalid"), f" must be one of 'error', 'skip', got {handleInvalid!r}.")
-    source = RowColumn(inputCol, width, handleInvalid == "skip")
+    source = RowColumn(inputCol, width, skips(handleInvalid))
     source.check(dataset)
     check_new(dataset, outputCol)
     result = dataset.withColumn(outputCol, column_of(source, pack, StructType.fromDDL(PACKED_ROW[7:-1]), 1))

@@ -15,7 +15,7 @@ from pyspark.sql.types import DataType
 
 from .._array import Array
 from ..backends import CsrRows, processor_for
-from ..neighbors import norms_of, prefixes_of
+from ..neighbors import prefixes_of
 from ..text import DocumentFrequencies, Shingles, Texts, texts_of
 
 PIECE = 1 << 24  # bytes of text that become rows at a time
@@ -25,34 +25,20 @@ COUNTS = "chunk int, counts binary"
 FEATURES = "feature long"
 
 
-def column_of_texts(compute: Callable[[Any], Any], kind: DataType | str, column: str) -> Column:
-    """Return the column that results from ``compute``, a function from an Arrow column of texts to an Arrow array."""
+def column_of_texts(compute: Callable[..., Any], kind: DataType | str, *columns: str) -> Column:
+    """Return the column that results from ``compute``, a function from Arrow columns of texts to an Arrow array."""
 
-    def in_batches(columns: Iterator[pa.Array]) -> Iterator[pa.Array]:
-        return _each_batch(compute, columns)
+    def in_batches(batches: Iterator[tuple[pa.Array, ...]]) -> Iterator[pa.Array]:
+        return _each_batch(compute, batches)
 
-    return arrow_udf(in_batches, kind)(column)
-
-
-def column_of_pairs(compute: Callable[[Any, Any], Any], kind: DataType | str, left: str, right: str) -> Column:
-    """Return the column that results from ``compute``, a function from two Arrow columns of texts to an Arrow array."""
-
-    def in_batches(columns: Iterator[tuple[pa.Array, pa.Array]]) -> Iterator[pa.Array]:
-        return _each_batch_of_pairs(compute, columns)
-
-    return arrow_udf(in_batches, kind)(left, right)
+    return arrow_udf(in_batches, kind)(*columns)
 
 
 def _each_batch(compute: Callable[..., Any], batches: Iterator[Any]) -> Iterator[Any]:
-    for column in batches:
-        for part in _pieces(column):
-            yield compute(column[part])
-
-
-def _each_batch_of_pairs(compute: Callable[..., Any], batches: Iterator[Any]) -> Iterator[Any]:
-    for left, right in batches:
-        for part in _pieces(left, right):
-            yield compute(left[part], right[part])
+    for batch in batches:
+        columns = batch if isinstance(batch, tuple) else (batch,)  # Spark passes a single column as it is
+        for part in _pieces(*columns):
+            yield compute(*(column[part] for column in columns))
 
 
 def rows_of(shingles: Shingles, column: Any) -> CsrRows:
@@ -68,7 +54,7 @@ def rows_of(shingles: Shingles, column: Any) -> CsrRows:
 def keys(shingles: Shingles, column: Any) -> Any:
     """Return the key, the norm and the number of features of each text; a text without a shingle has no key."""
     rows = rows_of(shingles, column.fill_null(b"" if pa.types.is_binary(column.type) else ""))
-    norms = norms_of(rows)
+    norms = rows.norms()
     found = np.ascontiguousarray(processor_for().join_keys(rows)).view(np.uint8)
     key = pa.array([row.tobytes() for row in found], pa.binary(), mask=norms == 0)
     parts = [key, pa.array(norms), pa.array(np.diff(rows.indptr).astype(np.int64))]

@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.functions import col
 from pyspark.sql.types import DataType
 
-from ._column import RowColumn, check_new, column_of, fault_column
+from ._column import RowColumn, check_new, column_of, fault_column, skips
 from ._params import LocalParams
 
 N_FEATURES = (None, "number of features that every row must have; None allows any number")
@@ -67,8 +67,7 @@ class SketchTransformer(
     def _source(self) -> RowColumn:
         center = self.getOrDefault("center") if self.hasParam("center") else None
         width = self.getOrDefault("n_features") if center is None else len(center)
-        skip = self.check_option("handleInvalid", ("error", "skip")) == "skip"
-        return RowColumn(self.getInputCol(), width, skip)
+        return RowColumn(self.getInputCol(), width, skips(self.getHandleInvalid()))
 
     def _work(self) -> tuple[Callable[[Any], Any], DataType, int]:
         """Return the function of rows, the type of its result, and how many numbers it gives per row."""

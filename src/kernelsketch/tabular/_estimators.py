@@ -187,7 +187,6 @@ class TabularModel(PlainParameters, HtmlRepr, Persistent, BaseEstimator):  # typ
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = tags.input_tags.categorical = tags.input_tags.string = True
-        tags.input_tags.sparse = True
         return tags
 
 

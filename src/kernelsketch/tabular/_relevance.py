@@ -128,6 +128,5 @@ class RelevanceScaler(PlainParameters, OneToOneFeatureMixin, TransformerMixin, B
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
         tags.target_tags.required = True
         return tags

@@ -185,6 +185,6 @@ class Shingles(PlainParameters, TransformerMixin, BaseEstimator):  # type: ignor
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.string, tags.input_tags.two_d_array = True, False
+        tags.input_tags.string, tags.input_tags.two_d_array, tags.input_tags.sparse = True, False, False
         tags.requires_fit = self.weight == "idf"
         return tags

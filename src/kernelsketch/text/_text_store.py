@@ -90,8 +90,7 @@ class StoredTexts:
         records = np.zeros(len(rows), RECORD)
         records["end"] = texts.ends[1:] + self._bytes
         records["keys"] = processor_for(threads=self._shingles.threads).join_keys(rows)
-        sums = np.concatenate([[0.0], np.cumsum(np.abs(rows.data), dtype=np.float64)])
-        records["norm"], records["size"] = np.diff(sums[rows.indptr]), np.diff(rows.indptr)
+        records["norm"], records["size"] = rows.norms(), np.diff(rows.indptr)
         records["priority"] = priority
         with self.errors_named():
             self._texts.write(texts.text.data)

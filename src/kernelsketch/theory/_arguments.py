@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,28 +13,28 @@ from ..exceptions import InputError, InputTypeError, Setting
 Array = NDArray[np.float64]
 
 
+# A correlation computed in floating point can exceed 1 by a rounding error; the caller decides whether to clip it.
+CLIP = "(np.clip removes rounding errors)"
+
+
 def as_correlation(value: Any, name: str = "rho") -> Array:
     """Check that the numbers lie between -1 and 1."""
-    return _within(value, name, -1.0, 1.0)
+    return _checked(value, name, f"a number from -1 to 1 {CLIP}", lambda x: abs(x) <= 1)
 
 
 def as_similarity(value: Any, name: str = "similarity") -> Array:
     """Check that the numbers lie between 0 and 1."""
-    return _within(value, name, 0.0, 1.0)
+    return _checked(value, name, f"a number from 0 to 1 {CLIP}", lambda x: (x >= 0) & (x <= 1))
 
 
 def as_positive(value: Any, name: str) -> Array:
     """Check that the numbers are finite and positive."""
-    array = _as_numbers(value, name)
-    _refuse(array, ~(np.isfinite(array) & (array > 0)), name, "a finite number above 0")
-    return array
+    return _checked(value, name, "a finite number above 0", lambda x: np.isfinite(x) & (x > 0))
 
 
 def as_count(value: Any, name: str = "k") -> Array:
     """Check that the numbers are positive integers."""
-    array = _as_numbers(value, name)
-    _refuse(array, ~(np.isfinite(array) & (array >= 1) & (array == np.floor(array))), name, "a whole number above 0")
-    return array
+    return _checked(value, name, "a whole number above 0", lambda x: np.isfinite(x) & (x >= 1) & (x == np.floor(x)))
 
 
 def as_result(value: Any) -> Any:
@@ -42,29 +43,19 @@ def as_result(value: Any) -> Any:
     return array if array.ndim else float(array)
 
 
-def _within(value: Any, name: str, low: float, high: float) -> Array:
-    array = _as_numbers(value, name)
-    # A correlation computed in floating point can exceed 1 by a rounding error; the caller decides whether to clip it.
-    allowed = f"a number from {low:g} to {high:g} (np.clip removes rounding errors)"
-    _refuse(array, ~((array >= low) & (array <= high)), name, allowed)
-    return array
-
-
-def _as_numbers(value: Any, name: str) -> Array:
+def _checked(value: Any, name: str, allowed: str, is_allowed: Callable[[Array], Any]) -> Array:
     try:
-        array = np.asarray(value)
+        given = np.asarray(value)
     except ValueError as error:  # nested lists have unequal lengths
         raise InputError(Setting(name), f" cannot be read as an array: {error}") from None
-    if array.dtype.kind not in "fiu":
+    if given.dtype.kind not in "fiu":
         raise InputTypeError(
-            Setting(name), f" must be a number or an array of numbers, got {value!r} (dtype {array.dtype})."
+            Setting(name), f" must be a number or an array of numbers, got {value!r} (dtype {given.dtype})."
         )
-    return array.astype(np.float64)
-
-
-def _refuse(array: Array, bad: Any, name: str, allowed: str) -> None:
-    if not bad.any():
-        return
-    first = np.unravel_index(int(np.argmax(bad)), array.shape)
-    where = f" at position {tuple(int(i) for i in first)}" if array.ndim else ""
-    raise InputError(Setting(name), f" must be {allowed}, got {float(array[first])!r}{where}.")
+    array = given.astype(np.float64)
+    bad = ~is_allowed(array)
+    if bad.any():
+        first = np.unravel_index(int(np.argmax(bad)), array.shape)
+        where = f" at position {tuple(int(i) for i in first)}" if array.ndim else ""
+        raise InputError(Setting(name), f" must be {allowed}, got {float(array[first])!r}{where}.")
+    return array

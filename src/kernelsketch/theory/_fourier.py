@@ -43,10 +43,6 @@ def rff_mean(rho: Any, gamma: Any) -> Any:
     gamma : float or array
         Must be positive. On unit rows it is twice the gamma of scikit-learn.
 
-    Returns
-    -------
-    mean : float or array
-
     Examples
     --------
     >>> from kernelsketch.theory import rff_mean
@@ -68,14 +64,8 @@ def rff_mean_without_phase(rho: Any, gamma: Any) -> Any:
 
     Parameters
     ----------
-    rho : float or array
-        Correlation of the two rows, from -1 to 1.
-    gamma : float or array
-        Must be positive.
-
-    Returns
-    -------
-    mean : float or array
+    rho, gamma : float or array
+        Correlation of the two rows, from -1 to 1, and the positive parameter of the kernel.
 
     Examples
     --------
@@ -97,16 +87,10 @@ def rff_variance(rho: Any, gamma: Any, k: Any = 1) -> Any:
 
     Parameters
     ----------
-    rho : float or array
-        Correlation of the two rows, from -1 to 1.
-    gamma : float or array
-        Must be positive.
+    rho, gamma : float or array
+        Correlation of the two rows, from -1 to 1, and the positive parameter of the kernel.
     k : int or array, default=1
         Number of features. With k = 1 the result is the paper's V.
-
-    Returns
-    -------
-    variance : float or array
 
     See Also
     --------
@@ -132,10 +116,8 @@ def nrff_variance(rho: Any, gamma: Any, k: Any = 1) -> Any:
 
     Parameters
     ----------
-    rho : float or array
-        Correlation of the two rows, from -1 to 1.
-    gamma : float or array
-        Must be positive.
+    rho, gamma : float or array
+        Correlation of the two rows, from -1 to 1, and the positive parameter of the kernel.
     k : int or array, default=1
         Number of features. With k = 1 the result is the paper's V_n, not the variance of a single feature.
 
@@ -171,16 +153,10 @@ def nrff_bias(rho: Any, gamma: Any, k: Any = 1) -> Any:
 
     Parameters
     ----------
-    rho : float or array
-        Correlation of the two rows, from -1 to 1.
-    gamma : float or array
-        Must be positive.
+    rho, gamma : float or array
+        Correlation of the two rows, from -1 to 1, and the positive parameter of the kernel.
     k : int or array, default=1
         Number of features.
-
-    Returns
-    -------
-    bias : float or array
 
     Examples
     --------
@@ -201,14 +177,8 @@ def nrff_variance_ratio(rho: Any, gamma: Any) -> Any:
 
     Parameters
     ----------
-    rho : float or array
-        Correlation of the two rows, from -1 to 1.
-    gamma : float or array
-        Must be positive.
-
-    Returns
-    -------
-    ratio : float or array
+    rho, gamma : float or array
+        Correlation of the two rows, from -1 to 1, and the positive parameter of the kernel.
 
     Examples
     --------

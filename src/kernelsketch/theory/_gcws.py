@@ -35,10 +35,6 @@ def gcws_variance(similarity: Any, k: Any) -> Any:
     k : int or array
         Number of hashes.
 
-    Returns
-    -------
-    variance : float or array
-
     Examples
     --------
     >>> from kernelsketch.theory import gcws_variance
@@ -67,10 +63,6 @@ def relative_variance(method: str, similarity: Any) -> Any:
         The method of estimation.
     similarity : float or array
         The kernel E, from 0 to 1. At 0 the result is infinite.
-
-    Returns
-    -------
-    ratio : float or array
 
     Examples
     --------
@@ -107,10 +99,6 @@ def index_recall(similarity: Any, hashes_per_table: Any, n_tables: Any, *, bits:
     bits : int or None, default=8
         Number of bits per code, b; None for whole samples.
 
-    Returns
-    -------
-    probability : float or array
-
     Examples
     --------
     >>> from kernelsketch.theory import index_recall
@@ -138,10 +126,6 @@ def random_projection_variance(rho: Any, k: Any) -> Any:
         Correlation of the two rows, from -1 to 1.
     k : int or array
         Number of projections.
-
-    Returns
-    -------
-    variance : float or array
 
     Examples
     --------

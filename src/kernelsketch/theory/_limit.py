@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ._arguments import Array, as_correlation, as_count, as_positive, as_result, as_similarity
+from ._fourier import exponent
 
 
 def half_distance(rho: Any) -> Array:
@@ -77,10 +78,6 @@ def gmm_limit_variance(rho: Any, n_features: Any, *, df: float = math.inf) -> An
         Degrees of freedom, above 1. Infinity stands for the normal distribution. For values up to 2 the variance is
         infinite.
 
-    Returns
-    -------
-    variance : float or array
-
     Examples
     --------
     >>> from kernelsketch.theory import gmm_limit_variance
@@ -110,10 +107,6 @@ def rho_from_gmm(g: Any) -> Any:
     g : float or array
         GMM kernel, or an estimate of it such as the share of equal hashes, from 0 to 1.
 
-    Returns
-    -------
-    rho : float or array
-
     Examples
     --------
     >>> from kernelsketch.theory import gmm_limit, rho_from_gmm
@@ -137,10 +130,6 @@ def rbf_from_gmm(g: Any, gamma: Any) -> Any:
         GMM kernel or its estimate, from 0 to 1.
     gamma : float or array
         Must be positive.
-
-    Returns
-    -------
-    rbf : float or array
 
     See Also
     --------
@@ -169,10 +158,8 @@ def rbf_from_gmm_variance(rho: Any, gamma: Any, k: Any = 1) -> Any:
 
     Parameters
     ----------
-    rho : float or array
-        Correlation of the data, from -1 to 1.
-    gamma : float or array
-        Must be positive.
+    rho, gamma : float or array
+        Correlation of the data, from -1 to 1, and the positive parameter of the kernel.
     k : int or array, default=1
         Number of hashes. With k = 1 the result is the paper's V_g.
 
@@ -207,14 +194,8 @@ def nrff_gcws_variance_ratio(rho: Any, gamma: Any) -> Any:
 
     Parameters
     ----------
-    rho : float or array
-        Correlation of the data, from -1 to 1.
-    gamma : float or array
-        Must be positive.
-
-    Returns
-    -------
-    ratio : float or array
+    rho, gamma : float or array
+        Correlation of the data, from -1 to 1, and the positive parameter of the kernel.
 
     Examples
     --------
@@ -223,7 +204,7 @@ def nrff_gcws_variance_ratio(rho: Any, gamma: Any) -> Any:
     array([2.37, 1.05, 0.47])
     """
     s = half_distance(rho)
-    t = as_positive(gamma, "gamma") * (1.0 - as_correlation(rho))
+    t = exponent(rho, gamma)
     with np.errstate(divide="ignore", over="ignore"):
         growth = np.divide(np.sinh(t), t, out=np.ones_like(t), where=t > 0)
         ratio = growth**2 * 2 * s * (1 + 0.25 * np.exp(-2 * t)) / ((1 - s) * (1 + s) ** 2)

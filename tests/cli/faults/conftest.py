@@ -24,6 +24,18 @@ kernelsketch.cli._options.LEAST_BLOCK = 1 << 16  # with a small --memory, small 
 for entry in kernelsketch.cli._main.COMMANDS:  # loaded once, for many commands
     for part in ("commands", "work"):
         importlib.import_module(f"kernelsketch.cli.{part}.{entry.name}")
+CHANGES = ("os.chmod", "os.mkdir", "os.remove", "os.rename", "os.rmdir", "os.truncate", "fcntl.flock")
+
+def kill_before(step):
+    def count(event, arguments):
+        nonlocal step
+        if event in CHANGES or (event == "open" and arguments[2] & (os.O_WRONLY | os.O_RDWR)):
+            step -= 1
+            if step < 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    sys.addaudithook(count)
+
 # A shell or nohup may have started the tests with some of these ignored, and a parent may have blocked them.
 signal.pthread_sigmask(signal.SIG_SETMASK, [])
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -52,6 +64,8 @@ for line in sys.stdin:
         os.close(opened)
     if asked["limit"] is not None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (asked["limit"], asked["limit"]))
+    if asked["killed_before"] is not None:
+        kill_before(asked["killed_before"])
     sys.stdin = open(0, closefd=False)
     sys.argv = ["kernelsketch", *asked["args"]]
     try:
@@ -70,9 +84,9 @@ for line in sys.stdin:
 class Command:
     """A command at work."""
 
-    def __init__(self, server, log, args, stdin, stdout, limit):
+    def __init__(self, server, log, args, **options):
         self._server, self._log, self._status = server, log, None
-        self.pid = server.ask(args=list(map(str, args)), stdin=stdin, stdout=stdout, stderr=str(log), limit=limit)
+        self.pid = server.ask(args=list(map(str, args)), stderr=str(log), **options)
 
     def signal(self, number):
         os.kill(self.pid, number)
@@ -112,12 +126,16 @@ class Server:
         self._process.stdin.flush()
         return int(self._process.stdout.readline())
 
-    def start(self, *args, stdin=os.devnull, stdout=os.devnull, limit=None):
-        """Streams are paths; ``limit`` is the length that a file may have."""
+    def start(self, *args, stdin=os.devnull, stdout=os.devnull, limit=None, killed_before=None):
+        """Streams are paths; ``limit`` is the length that a file may have.
+
+        With ``killed_before`` the command is killed before its change of this number to files.
+        """
         self._count += 1
         log = self._folder / f"log-{self._count}"
         log.touch()
-        return Command(self, log, args, str(stdin), str(stdout), limit)
+        options = {"stdin": str(stdin), "stdout": str(stdout), "limit": limit, "killed_before": killed_before}
+        return Command(self, log, args, **options)
 
     def run(self, *args, **options):
         """A command that succeeds."""

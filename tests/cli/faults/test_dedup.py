@@ -1,9 +1,9 @@
-"""``kernelsketch dedup`` killed at any moment, and without room on the disk: a complete output or the old one."""
+"""``kernelsketch dedup`` killed at any step, and without room on the disk: a complete output or the old one."""
 
+import itertools
 import json
 import random
 import signal
-import time
 
 import pytest
 
@@ -23,22 +23,27 @@ def documents(tmp_path):
     return path
 
 
-def test_kill_9_at_any_moment(documents, tmp_path, commands):
-    output, rng = tmp_path / "out.jsonl", random.Random(1)
+def test_kill_9_at_any_step(documents, tmp_path, commands):
+    """Before every second change of a file, to the last one."""
+    output = tmp_path / "out.jsonl"
     arguments = ["dedup", documents, "-o", output, "-q", "--threads", 1]
     commands.run(*arguments)
     content = output.read_bytes()
     assert len(content.splitlines()) == 3000
-    for _ in range(10):
+    found = []
+    for step in itertools.count(0, 2):
         output.write_bytes(b"what was there before")
-        command = commands.start(*arguments)
-        time.sleep(rng.random() * 0.4)
-        command.signal(signal.SIGKILL)
-        command.wait()
-        assert output.read_bytes() in (b"what was there before", content)
+        command = commands.start(*arguments, killed_before=step)
+        status = command.wait()
+        assert status in (0, -signal.SIGKILL), command.stderr
+        found.append(output.read_bytes())
+        assert found[-1] in (b"what was there before", content)
+        if status == 0:
+            break
         commands.run(*arguments)
         assert output.read_bytes() == content
         assert sorted(path.name for path in tmp_path.iterdir()) == ["in.jsonl", "out.jsonl"]
+    assert 1 < found.count(content) < len(found) - 5  # states before the output is replaced, and after
 
 
 def test_a_file_that_may_not_grow(documents, tmp_path, commands):

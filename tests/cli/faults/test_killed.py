@@ -1,9 +1,9 @@
 """Commands that are killed, interrupted or run twice at a time: a complete output or none, and nothing beside it."""
 
+import itertools
 import os
 import random
 import signal
-import time
 
 import pytest
 
@@ -35,42 +35,62 @@ def job(request, tmp_path, files, commands):
     return arguments, path, content
 
 
-def test_kill_9_at_any_moment(job, files, commands, feed):
-    """Before it has read anything, in the midst of its rows, and while it learns, compresses, writes and renames."""
-    arguments, path, content = job
+def test_kill_9_as_it_waits_for_rows(job, files, commands, feed):
+    """Before it has read anything, and in the midst of its rows: the signal finds it at work."""
+    arguments, path, _ = job
     writes_early = arguments[0] != "train"  # the others have a partial file as soon as rows come
     rng = random.Random(path.name)
-    for moment in range(12):
-        old = rng.choice([None, b"what was there before"])
-        path.unlink(missing_ok=True)
-        if old is not None:
-            path.write_bytes(old)
+    for moment in range(6):
+        old = put(path, rng.choice([None, b"what was there before"]))
         with feed(PIECES) as pipe:
             before = set(partial_files(path.parent))
             command = commands.start(*arguments, stdin=pipe.path)
-            if moment % 2:  # it waits for rows that never come, so the signal finds it at work
-                pipe.give(0 if moment == 1 else rng.randrange(PIECES // 2, PIECES + 1))
-                if writes_early and moment > 1:
-                    wait_for(lambda before=before: set(partial_files(path.parent)) - before)
-            else:
-                pipe.give(PIECES)
-                pipe.end()
-                time.sleep(rng.random() ** 2 * 0.1)  # any moment will do, its end too
+            pipe.give(0 if moment == 0 else rng.randrange(PIECES // 2, PIECES + 1))
+            if writes_early and moment:
+                wait_for(lambda before=before: set(partial_files(path.parent)) - before)
             command.signal(signal.SIGKILL)
-            status = command.wait()
-        found = path.read_bytes() if path.exists() else None
-        if moment % 2:
-            assert status == -signal.SIGKILL
-            assert found == old
-            if writes_early and moment > 1:
-                assert set(partial_files(path.parent)) - before
-        else:
-            assert status in (0, -signal.SIGKILL)
-            assert found == content if status == 0 else found in (old, content)
-        if moment % 3 == 2:  # the next run removes what the killed ones left
-            commands.run(*arguments, stdin=files / "rows.svm")
-            assert path.read_bytes() == content
-            assert os.listdir(path.parent) == [path.name]
+            assert command.wait() == -signal.SIGKILL
+        assert read(path) == old
+        if writes_early and moment:
+            assert set(partial_files(path.parent)) - before
+        if moment % 3 == 2:
+            cleans_up(job, files, commands)
+
+
+def test_kill_9_at_any_step(job, files, commands):
+    """Before each of its changes of files: while it makes, writes and renames them."""
+    arguments, path, content = job
+    for step in itertools.count():
+        old = put(path, (None, b"what was there before")[step % 2])
+        command = commands.start(*arguments, stdin=files / "rows.svm", killed_before=step)
+        status = command.wait()
+        assert status in (0, -signal.SIGKILL), command.stderr
+        assert read(path) in ((content,) if status == 0 else (old, content))
+        if status == 0:
+            break
+        if step % 3 == 2:
+            cleans_up(job, files, commands)
+    assert step > 2
+
+
+def put(path, content):
+    """Put this file there, or none; return what it is."""
+    path.unlink(missing_ok=True)
+    if content is not None:
+        path.write_bytes(content)
+    return content
+
+
+def read(path):
+    return path.read_bytes() if path.exists() else None
+
+
+def cleans_up(job, files, commands):
+    """The next run removes what the killed ones left."""
+    arguments, path, content = job
+    commands.run(*arguments, stdin=files / "rows.svm")
+    assert path.read_bytes() == content
+    assert os.listdir(path.parent) == [path.name]
 
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 143)])

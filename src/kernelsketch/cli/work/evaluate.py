@@ -9,7 +9,7 @@ import numpy as np
 from ...exceptions import InputError
 from ...formats import encoded
 from ...storage import write_atomically
-from .._predictor import Predictor
+from .._file_predictor import FilePredictor
 from .._process_memory import memory_left
 from .._progress import CountedRows, ProgressMeter
 from .._results import label_value, print_facts, print_json
@@ -20,7 +20,7 @@ SHOWN = 20  # classes in the table
 
 
 def evaluate(task: Evaluate) -> None:
-    predictor = Predictor(task.model, task.threads)
+    predictor = FilePredictor(task.model, task.threads)
     made = predictor.model
     with (
         ProgressMeter("evaluating", task.quiet) as meter,

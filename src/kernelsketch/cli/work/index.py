@@ -20,8 +20,8 @@ from ...hashing import PackedCodes
 from ...neighbors import GCWSIndex, layout_for
 from ...text import Shingles
 from .._errors import UsageError
+from .._file_predictor import feature_columns
 from .._options import open_input
-from .._predictor import feature_columns
 from .._process_memory import enough_memory, memory_left
 from .._progress import CountedRows, ProgressMeter, format_duration
 from .._results import print_facts, print_json, size_of

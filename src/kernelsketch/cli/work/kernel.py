@@ -16,8 +16,8 @@ from ...formats import open_target, open_text, words
 from ...hashing import PackedCodes
 from ...kernels import iter_kernel_blocks
 from .._errors import UsageError
+from .._file_predictor import feature_columns
 from .._options import open_input
-from .._predictor import feature_columns
 from .._process_memory import enough_memory, memory_left
 from .._progress import CountedRows, ProgressMeter, format_duration
 from .._results import format_bytes, print_facts, size_of

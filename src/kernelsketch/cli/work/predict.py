@@ -12,14 +12,14 @@ import numpy as np
 from ..._losses import PROBABILITY_LOSSES
 from ...exceptions import InputError
 from ...formats import encoded, open_text
-from .._predictor import Predictor
+from .._file_predictor import FilePredictor
 from .._progress import CountedRows, ProgressMeter
 from .._results import label_value, print_facts
 from ..commands.predict import Predict
 
 
 def predict(task: Predict) -> None:
-    predictor = Predictor(task.model, task.threads)
+    predictor = FilePredictor(task.model, task.threads)
     values = "scores" if task.scores else "probabilities" if task.proba else None
     with (
         ProgressMeter("predicting", task.quiet or (task.output == "-" and sys.stdout.isatty())) as meter,
@@ -38,7 +38,7 @@ def predict(task: Predict) -> None:
 class _Lines:
     """Predictions as lines of text or JSON."""
 
-    def __init__(self, predictor: Predictor, values: str | None, json: bool) -> None:
+    def __init__(self, predictor: FilePredictor, values: str | None, json: bool) -> None:
         self._predictor, self._values, self._json, self._begun = predictor, values, json, False
         model = predictor.model
         if values == "probabilities" and not hasattr(model, "predict_proba"):

@@ -26,7 +26,7 @@ STEP_BYTES = 1 << 25  # of rows or values that are predicted at a time
 VALUE_BYTES = 100  # of a value of a class, as a number and as text
 
 
-class Predictor:
+class FilePredictor:
     """A model loaded from its file, which predicts rows as files give them."""
 
     def __init__(self, path: Path, threads: int) -> None:
