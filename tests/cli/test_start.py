@@ -1,6 +1,7 @@
 """What a command imports before it works: as little as it needs, so that it starts fast."""
 
 import ast
+import importlib.util
 import json
 import os
 import signal
@@ -94,10 +95,10 @@ def test_tables_that_help_repeats_are_those_of_the_library():
 
 
 def test_every_command_has_its_files_and_the_help_of_its_function(command):
-    _main.load_all()
     shown = " ".join(command("--help").stdout.split())
     for entry in _main.COMMANDS:
         assert entry.name in shown
+        assert importlib.util.find_spec(f"kernelsketch.cli.work.{entry.name}")
         assert command(entry.name, "--help").stdout
 
 

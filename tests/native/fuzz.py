@@ -28,6 +28,7 @@ import numpy as np
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from kernelsketch._libsvm import ERRORS
 from kernelsketch.exceptions import InputError
 from kernelsketch.formats import open_rows
 from kernelsketch.reference import libsvm
@@ -149,7 +150,7 @@ def expected(text: bytes, flags: int) -> list[str]:
     """What the program should print."""
     rows = libsvm.parse(text, flags & 1, np.float32 if flags & 2 else np.float64)
     if rows.fault is not None:
-        return [str(libsvm.ERRORS.index(rows.fault.kind)), str(rows.fault.at), str(rows.fault.length)]
+        return [str(ERRORS.index(rows.fault.kind)), str(rows.fault.at), str(rows.fault.length)]
     qid = rows.qid if rows.qid is not None else np.full(len(rows.labels), -1)
     arrays = (rows.labels, rows.label_at, qid, rows.indptr, rows.ids, rows.values)
     return ["0", "0", "0", *(array.tobytes().hex() for array in arrays)]

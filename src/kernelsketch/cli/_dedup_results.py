@@ -87,8 +87,8 @@ def write_report(task: Dedup, texts: StoredTexts, found: TextClusters, ids: list
 
 
 def _lines(task: Dedup, counts: Counts, found: TextClusters) -> dict[str, str]:
-    n, stay = len(found.stays), int((found.stays == np.arange(len(found.stays))).sum())
-    sizes = np.bincount(found.stays, minlength=n)
+    n, sizes = len(found.stays), np.bincount(found.stays)
+    stay = int((sizes > 0).sum())  # each cluster has one
     lines = {
         "documents": f"{n:,}, of which {some(stay, 'stays', 'stay')} and {some(n - stay, 'goes', 'go')}",
         "clusters": f"{int((sizes > 1).sum()):,} of two or more, the largest of {int(sizes.max()):,}",
@@ -114,16 +114,17 @@ def summarize(
     task: Dedup, counts: Counts, found: TextClusters, equal: int, ids: list[Any] | None, seconds: float
 ) -> None:
     n = len(found.stays)
-    gone = n - int((found.stays == np.arange(n)).sum())
+    sizes = np.bincount(found.stays)
+    stay = int((sizes > 0).sum())
     named = [] if ids is None else [str(name) for name in ids if name is not None and name != ""]
     nameless, repeated = 0 if ids is None else n - len(named), len(named) - len(set(named))
     if task.json:
         facts = {
             "documents": n,
-            "stay": n - gone,
-            "go": gone,
+            "stay": stay,
+            "go": n - stay,
             "equal": equal,
-            "clusters": int((np.bincount(found.stays) > 1).sum()),
+            "clusters": int((sizes > 1).sum()),
             "skipped": counts.skipped,
             "empty": counts.empty,
             "not_utf8": counts.replaced,

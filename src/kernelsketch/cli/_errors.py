@@ -35,7 +35,7 @@ class UsageError(ParameterError):
 
 
 class OptionNames(NamedTuple):
-    """How a command line sets a parameter: ``--header``, and ``--no-header`` if there is a way to say no."""
+    """How a command line sets a parameter: ``--header``, and ``--no-header`` if the option can be negated."""
 
     on: str
     off: str | None = None
@@ -130,10 +130,10 @@ def errors_as_sentences(options: Callable[[], Options] = dict) -> Iterator[None]
             _end(_STOPPED, TERMINATED if isinstance(stop, _Terminated) else INTERRUPTED)
         except BrokenPipeError:  # the reader of our output, such as head, has closed it
             sys.exit(BROKEN_PIPE)
-        except ParameterError as error:
-            _end(_sentence(error, options()), USAGE)
         except KernelsketchError as error:
-            _end(_sentence(error, options()), FAILURE)
+            found = options()
+            is_usage = isinstance(error, ParameterError) or _option_for(error.parameter, found) is not None
+            _end(_sentence(error, found), USAGE if is_usage else FAILURE)
         except OSError as error:
             where = error.filename or ("standard output" if error.errno in _NO_SPACE else None)  # files have names
             what = in_options(error.strerror or str(error), options())
@@ -203,7 +203,7 @@ def end_interrupted() -> NoReturn:
 
 
 def _flush() -> None:
-    """Find out now that standard output is full or closed; Python would report it when it exits, as a traceback."""
+    """Raise now if standard output is full or closed; at exit Python would print a traceback."""
     if sys.stdout is None:  # closed before we began
         return
     try:

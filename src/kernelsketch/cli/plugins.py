@@ -26,8 +26,9 @@ shown as the option of the command that sets this parameter.
 
 from ._errors import UsageError
 from ._file_roles import FileRole
+from ._memory import memory_of
 from ._option_groups import examples, with_option_groups
-from ._options import RunOptions, memory_of
+from ._options import RunOptions
 from ._progress import ProgressMeter, format_duration
 from ._results import format_bytes, print_facts, print_json
 

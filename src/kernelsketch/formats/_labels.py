@@ -36,7 +36,7 @@ class LabelColumn:
         return self._text
 
     def may_be_inexact(self, numbers: Array) -> bool:
-        """Return whether numbers may have lost digits, so that their text has to be looked at."""
+        """Return whether numbers may have lost digits, so that their text must be compared."""
         return not (self._text or self._given) and len(numbers) > 0 and bool((np.abs(numbers) >= LARGEST_EXACT).any())
 
     def chosen(self, numbers: Array, first_text: int, texts: Callable[[], Any], place: Place) -> Array:
@@ -103,7 +103,7 @@ def joined_labels(parts: list[Array], most: int) -> Array:
 
 
 def check_lengths(labels: Array, place: Place) -> None:
-    """Refuse text labels that are longer than names are."""
+    """Refuse text labels that are too long to be class names."""
     if labels.dtype.kind != "O" and labels.dtype.itemsize <= 4 * MOST_LENGTH:
         return
     for k, text in enumerate(labels.tolist()):

@@ -13,47 +13,7 @@ import numpy as np
 
 from .. import _native
 from .._array import Array
-
-LARGEST_ID = 2**62 - 1
-LIBSVM_ERRORS = (  # in the order of the native enum
-    "",
-    "label_missing",
-    "label_character",
-    "pair",
-    "id",
-    "id_small",
-    "id_large",
-    "id_repeated",
-    "qid_place",
-    "qid",
-    "value_missing",
-    "value",
-    "value_nan",
-    "value_infinite",
-    "value_large",
-)
-
-
-class Fault(NamedTuple):
-    """The first error of a text: one of LIBSVM_ERRORS, where the offending text begins, and its length."""
-
-    kind: str
-    at: int
-    length: int
-
-
-class ParsedLibsvm(NamedTuple):
-    """Rows of LIBSVM text in CSR form. After a fault the other fields mean nothing."""
-
-    labels: Array  # float64, NaN for text
-    label_at: Array  # begin and end of each label in the text
-    qid: Array | None  # -1 where a row has none; None if no row has one
-    indptr: Array
-    ids: Array  # counted from 0
-    values: Array
-    first_text: int  # row of the first label that is not a number, or -1
-    largest_id: int  # counted from 0; -1 without pairs
-    fault: Fault | None
+from .._libsvm import ERRORS, Fault, Parsed
 
 
 class CsvTaken(NamedTuple):
@@ -80,10 +40,10 @@ class Texts(NamedTuple):
         return [content[begin:end].decode() for begin, end in pairwise(ends)]
 
 
-def parse_libsvm(text: Array, base: int, dtype: Any, threads: int) -> ParsedLibsvm:
+def parse_libsvm(text: Array, base: int, dtype: Any, threads: int) -> Parsed:
     """Parse LIBSVM text: bytes (uint8) of whole lines, with ids that count from ``base``."""
     found = _native.libsvm_parse(text, base=base, single=np.dtype(dtype) == np.float32, threads=threads)
-    return ParsedLibsvm(
+    return Parsed(
         found.labels,
         found.label_at,
         found.qid if found.any_qid else None,
@@ -92,7 +52,7 @@ def parse_libsvm(text: Array, base: int, dtype: Any, threads: int) -> ParsedLibs
         found.values,
         found.first_text,
         found.largest_id,
-        Fault(LIBSVM_ERRORS[found.error], found.at, found.length) if found.error else None,
+        Fault(ERRORS[found.error], found.at, found.length) if found.error else None,
     )
 
 

@@ -16,55 +16,15 @@ from __future__ import annotations
 
 import math
 import re
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from .._array import Array
+from .._libsvm import LARGEST_ID, Fault, Parsed
 from .._rounding import nearest_float
 
-LARGEST_ID = 2**62 - 1
-ERRORS = (  # in the order of the native enum
-    "",
-    "label_missing",
-    "label_character",
-    "pair",
-    "id",
-    "id_small",
-    "id_large",
-    "id_repeated",
-    "qid_place",
-    "qid",
-    "value_missing",
-    "value",
-    "value_nan",
-    "value_infinite",
-    "value_large",
-)
 _NUMBER = re.compile(rb"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
 _TOKEN = re.compile(rb"[^ \t#]+")
-
-
-class Fault(NamedTuple):
-    """The first error of a text: one of ERRORS, and the position and length of the invalid part."""
-
-    kind: str
-    at: int
-    length: int
-
-
-class Parsed(NamedTuple):
-    """The rows of a text. If there is a fault, the other fields have no meaning."""
-
-    labels: Array  # float64, NaN for text
-    label_at: Array  # start and end of each label in the text
-    qid: Array | None  # -1 for a row without one; None if no row has one
-    indptr: Array
-    ids: Array  # counted from 0
-    values: Array
-    first_text: int  # number of the first row whose label is text, or -1
-    largest_id: int  # counted from 0; -1 without pairs
-    fault: Fault | None
 
 
 class _FaultError(Exception):

@@ -95,7 +95,7 @@ def load_file(
         return restore(header, _decoded(schema, arrays, str(path)))
     except (InputError, OSError):
         raise
-    except Exception as error:  # whatever a damaged or hostile file makes a library say
+    except Exception as error:  # any error of a library about a damaged or hostile file
         raise InputError(f"{path} cannot be read as {schema.kind}: {type(error).__name__}: {error}") from error
 
 
@@ -117,13 +117,13 @@ def read_header(path: Path) -> dict[str, Any]:
             return read_directory(file, str(path)).header
     except (InputError, OSError):
         raise
-    except Exception as error:  # whatever a damaged file makes a library say
+    except Exception as error:  # any error of a library about a damaged file
         raise InputError(f"{path} cannot be read: {type(error).__name__}: {error}") from error
 
 
 def _check_there(path: Path) -> None:
     if not path.exists():
-        sentence = f"There is no such file. Check the name, which counts from the folder {Path.cwd()}"
+        sentence = f"There is no such file. Check the name; relative names start at {Path.cwd()}"
         raise FileNotFoundError(errno.ENOENT, sentence, str(path))
 
 

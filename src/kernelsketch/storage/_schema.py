@@ -1,8 +1,8 @@
 """Schemas: what a kind of file must hold, written down as data and checked in one place.
 
 A :class:`Schema` lists the fields of the header and the tensors of a file. Dimensions of tensors have names: every
-dimension of one name has one size in a file, and ``sizes`` ties names to fields of the header. What a table cannot say
-is a :class:`Rule`. Every error names the field or tensor, what it is, and what it should be.
+dimension of one name has one size in a file, and ``sizes`` ties names to fields of the header. What a table cannot
+express is a :class:`Rule`. Every error names the field or tensor, what it is, and what it should be.
 """
 
 from __future__ import annotations
@@ -73,8 +73,8 @@ Presence = str | When | With
 class Tensor:
     """A tensor: its allowed dtypes, as in ``"f4 f8"``, and its dimensions: names, ``"name + 1"``, or numbers.
 
-    ``finite`` and ``ascending`` hold for its values. They are checked in files that are mapped, too, so that only small
-    tensors of such files should ask for it.
+    ``finite`` and ``ascending`` hold for its values. They are checked in files that are mapped, too, so only small
+    tensors of such files should have them.
     """
 
     dtypes: str
@@ -93,7 +93,7 @@ class Text:
 
 
 class Rule(NamedTuple):
-    """A condition on the header and the sizes of dimensions; ``text`` says what is wrong where it does not hold."""
+    """A condition on the header and the sizes of dimensions; ``text`` is the error where it does not hold."""
 
     text: str
     holds: Callable[[Header, Mapping[str, int]], bool]
@@ -150,7 +150,7 @@ class Schema:
         }
 
     def check_values(self, tensors: Mapping[str, Array], prefix: str) -> None:
-        """Refuse tensors whose values are not finite or not ascending, where the schema asks for it."""
+        """Refuse tensors whose values are not finite or not ascending, where the schema requires it."""
         for name, tensor in self.stored.items():
             if name in tensors and tensor.finite and not np.isfinite(tensors[name]).all():
                 raise InputError(f"{prefix}: {name} has values that are not finite.")
@@ -212,7 +212,7 @@ def content_in_words(format: Any) -> str:
 
 
 def ends_of(name: str) -> str:
-    """Return the name of the tensor that says where the strings of a Text end."""
+    """Return the name of the tensor with the ends of the strings of a Text."""
     return f"{name}_ends"
 
 
@@ -296,7 +296,7 @@ def _check_presence(
 
 
 def _check_tensor(name: str, wanted: Tensor, found: TensorInfo, sizes: dict[str, int], prefix: str) -> None:
-    """Compare with the sizes that are known, and learn the others."""
+    """Compare the dimensions with the sizes so far, and add new ones to them."""
     dtypes = wanted.dtypes.split()
     if found.dtype.str[1:] not in dtypes:
         allowed = ", ".join(str(np.dtype(dtype)) for dtype in dtypes)

@@ -20,8 +20,11 @@ import json, os, resource, signal, sys, time
 import kernelsketch.cli
 import kernelsketch.cli._main
 import kernelsketch.cli._options
+from importlib import import_module
 kernelsketch.cli._options.LEAST_BLOCK = 1 << 16  # with a small --memory, small files have several blocks
-kernelsketch.cli._main.load_all()
+for entry in kernelsketch.cli._main.COMMANDS:
+    import_module(f"kernelsketch.cli.commands.{entry.name}")
+    import_module(f"kernelsketch.cli.work.{entry.name}")
 # A shell or nohup may have started the tests with some of these ignored, and a parent may have blocked them.
 signal.pthread_sigmask(signal.SIG_SETMASK, [])
 signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -26,7 +26,7 @@ class Export:
 
     def __post_init__(self) -> None:
         if self.output.suffix not in ENDINGS:
-            raise UsageError(f"--output {self.output} must end in {' or '.join(ENDINGS)}, which says what to write.")
+            raise UsageError(f"--output {self.output} must end in {' or '.join(ENDINGS)}.")
         if self.name is not None and self.output.suffix != ".h":
             raise UsageError("--name applies to C headers only: leave it out.")
 

@@ -1,4 +1,4 @@
-"""``kernelsketch demo``: tune, fit and time models on a table with categories and gaps, and say who won what.
+"""``kernelsketch demo``: tune, fit and time models on a table with categories and gaps, and compare them.
 
 Every model gets the same effort: cross-validation with the same folds over four settings, on the training rows only.
 """

@@ -12,13 +12,13 @@ from scipy import sparse
 from ..._array import Array
 from ..._validation import widened
 from ...exceptions import InputError
-from ...formats import open_target, open_text, words
+from ...formats import endings, open_target, open_text, words
 from ...hashing import PackedCodes
 from ...kernels import iter_kernel_blocks
 from .._errors import UsageError
+from .._memory import enough_memory, memory_left
 from .._options import open_input
 from .._predictor import feature_columns
-from .._process_memory import enough_memory, memory_left
 from .._progress import CountedRows, ProgressMeter, format_duration
 from .._results import format_bytes, print_facts, size_of
 from ..commands.kernel import Kernel
@@ -57,15 +57,11 @@ def write_kernel(task: Kernel) -> None:
 
 
 def _format_by_ending(output: str) -> str:
-    plain = output.lower()
-    for ending in (".gz", ".bz2", ".xz", ".zst"):
-        plain = plain.removesuffix(ending)
-    if plain == "-" or plain.endswith(".csv"):
-        return "csv"
-    if plain.endswith((".libsvm", ".svm")):
-        return "libsvm"
-    if plain.endswith(".npy") and plain == output.lower():
-        return "npy"
+    compression, ending = endings(output)
+    formats = {"": "csv" if output == "-" else "", ".csv": "csv", ".libsvm": "libsvm", ".svm": "libsvm"}
+    formats |= {} if compression else {".npy": "npy"}
+    if found := formats.get(ending):
+        return found
     raise UsageError(f"--output {output} must end in .npy, .csv or .libsvm, or pass the format with --to.")
 
 
@@ -136,7 +132,7 @@ class _MatrixWriter:
         if self._format == "npy":
             if self.rows == 0:
                 self._dtype = block.dtype
-                file.write(self._npy_header(0))
+                self._write_header(file)
             file.write(np.ascontiguousarray(block).data)
         elif self._format == "csv":
             file.write("".join(",".join(map(repr, row)) + "\n" for row in block.tolist()).encode())
@@ -150,10 +146,10 @@ class _MatrixWriter:
     def finish(self, file: IO[bytes]) -> None:
         if self._format == "npy":
             file.seek(0)
-            file.write(self._npy_header(self.rows))
+            self._write_header(file)
 
-    def _npy_header(self, rows: int) -> bytes:
-        """Return a header whose length does not depend on the number of rows."""
-        text = f"{{'descr': {npy.dtype_to_descr(self._dtype)!r}, 'fortran_order': False, "
-        text += f"'shape': ({rows}, {self._columns}), }}"
-        return b"\x93NUMPY\x01\x00" + (118).to_bytes(2, "little") + text.ljust(117).encode() + b"\n"
+    def _write_header(self, file: IO[bytes]) -> None:
+        """Write the header, whose length does not depend on the number of rows."""
+        shape = self.rows, self._columns
+        descr = npy.dtype_to_descr(self._dtype)
+        npy.write_array_header_1_0(file, {"descr": descr, "fortran_order": False, "shape": shape})
