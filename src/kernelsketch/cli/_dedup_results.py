@@ -80,13 +80,13 @@ def write_report(task: Dedup, texts: StoredTexts, found: TextClusters, ids: list
         contents = [texts.text(item).decode("utf-8", "replace") for item in both]
         shown.append(Example(names[0], names[1], float(found.similarity[gone_item]), contents[0], contents[1]))
     sizes = np.bincount(found.stays, minlength=n)
-    page = dedup_page(task.inputs, _lines(task, counts, found), sizes[sizes > 1], found.similarity[gone], shown)
+    page = dedup_page(task.inputs, _lines(counts, found), sizes[sizes > 1], found.similarity[gone], shown)
     assert task.report is not None
     with open_text(task.report) as file:
         file.write(encoded(page))
 
 
-def _lines(task: Dedup, counts: Counts, found: TextClusters) -> dict[str, str]:
+def _lines(counts: Counts, found: TextClusters) -> dict[str, str]:
     n, sizes = len(found.stays), np.bincount(found.stays)
     stay = int((sizes > 0).sum())  # each cluster has one
     lines = {
@@ -135,7 +135,7 @@ def summarize(
         }
         print_json(facts) if task.output != "-" else print(json_text.dumps(facts), file=sys.stderr)
         return
-    lines = _lines(task, counts, found)
+    lines = _lines(counts, found)
     have = "document has", "documents have"
     lines["equal"] = f"{some(equal, *have)} the same shingles as an earlier one"
     if nameless:

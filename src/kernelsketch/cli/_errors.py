@@ -1,4 +1,4 @@
-"""How a command ends when it does not succeed: one sentence on standard error, and an exit status."""
+"""How a command ends after an error: one sentence on standard error, and an exit status."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _OTHER_NAMES = {
 
 
 class UsageError(ParameterError):
-    """Options that contradict each other, or a value that an option cannot have: exit status 2."""
+    """Options that contradict each other or the file, or a value that an option cannot have."""
 
 
 class OptionNames(NamedTuple):
@@ -83,7 +83,7 @@ def _quoted(value: str | bool) -> str:
 
 @contextmanager
 def set_by(**options: str) -> Iterator[None]:
-    """Within, errors about a parameter name the option that sets it here, as in ``set_by(format="to")``."""
+    """Make errors name the option that sets a parameter here, as in ``set_by(format="to")``."""
     try:
         yield
     except KernelsketchError as error:
@@ -116,7 +116,8 @@ class _Terminated(KeyboardInterrupt):
 def errors_as_sentences(options: Callable[[], Options] = dict) -> Iterator[None]:
     """End the process with one sentence and an exit status instead of a traceback; show warnings as lines.
 
-    ``options`` returns those of the command that runs, which then stand for parameters in sentences.
+    ``options`` returns those of the command that runs, which then stand for parameters in sentences. An error about a
+    parameter or an option has the status of wrong usage.
     """
     _print_every_character()
     with warnings.catch_warnings(), _terminations_raise():
@@ -152,7 +153,7 @@ def _print_every_character() -> None:
 
 @contextmanager
 def stop_at_once() -> Iterator[None]:
-    """Within, while modules are imported, signals end the process directly.
+    """End the process directly at a signal, while modules are imported.
 
     An exception could be swallowed or wrapped by the libraries that are being imported, and there is no file yet that
     would have to be removed.
@@ -168,7 +169,7 @@ def stop_at_once() -> Iterator[None]:
 
 @contextmanager
 def _terminations_raise() -> Iterator[None]:
-    """Within, SIGTERM and SIGHUP raise, unless they are ignored or have a handler already."""
+    """Make SIGTERM and SIGHUP raise an exception, unless they are ignored or have a handler already."""
 
     def stop(*_: Any) -> NoReturn:
         raise _Terminated
@@ -181,7 +182,7 @@ def _terminations_raise() -> Iterator[None]:
 def _handling(
     handler: Callable[..., None], names: tuple[str, ...], *, only: tuple[Any, ...] = (), keep: tuple[Any, ...] = ()
 ) -> Iterator[None]:
-    """Handle signals within: those whose handler is in ``only``, if it is given, and not in ``keep``."""
+    """Handle signals in the block: those whose handler is in ``only``, if it is given, and not in ``keep``."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

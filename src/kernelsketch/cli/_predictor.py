@@ -87,14 +87,14 @@ class Predictor:
             return
         self._warned = True
         tell(
-            f"{self._name} has {found:,} features, but the model was trained on {width:,}: the "
-            f"other {found - width:,} have no weights and make rows less similar to those of training. Check that the file belongs "
-            "to the model."
+            f"{self._name} has {found:,} features, but the model was trained on {width:,}: the other "
+            f"{found - width:,} have no weights and make rows less similar to those of training. Check that the file "
+            "belongs to the model."
         )
 
     @contextmanager
     def counting_from(self, row: int) -> Iterator[None]:
-        """Within, errors of a tabular model name the row at which the block begins."""
+        """Make errors of a tabular model name the row at which the block begins."""
         try:
             yield
         except InputError as error:

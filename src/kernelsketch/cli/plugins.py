@@ -19,9 +19,9 @@ without importing it.
 ======================= ====================================================================================
 
 Every other error that derives from :class:`kernelsketch.exceptions.KernelsketchError`, and every ``OSError`` and
-``ValueError``, ends the command with its message as one sentence and exit status 1; for a
-:class:`~kernelsketch.exceptions.ParameterError` it is 2. A :class:`~kernelsketch.exceptions.Setting` in the message is
-shown as the option of the command that sets this parameter.
+``ValueError``, ends the command with its message as one sentence and exit status 1. The status is 2 for a
+:class:`~kernelsketch.exceptions.ParameterError` and for an error whose ``parameter`` is an option of the command. A
+:class:`~kernelsketch.exceptions.Setting` in the message is shown as the option of the command that sets this parameter.
 """
 
 from ._errors import UsageError

@@ -21,7 +21,7 @@ except ImportError:  # Windows
 
 @contextmanager
 def bounded_memory(most: int | None) -> Iterator[None]:
-    """Within, the process may take ``most`` bytes more than it has; then an allocation fails. None means no bound.
+    """Limit the process to ``most`` bytes more than it has; beyond that an allocation fails. None means no bound.
 
     The bound holds for all threads of the process. Where the system cannot set it, there is none.
     """

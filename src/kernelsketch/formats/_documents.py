@@ -43,28 +43,14 @@ _MOST_ROWS = 1 << 13  # of a batch of Parquet
 
 @dataclass
 class Documents:
-    """A block of documents.
+    """A block of documents, with their records as they are in the file."""
 
-    Attributes
-    ----------
-    texts : list of str, bytes or None
-        The text of each document; None where there is none; ``faults`` has the reason.
-    ids, values : list
-        The ids and the values of the column that decides which document stays; empty if they were not requested.
-    records : list of bytes, or a pyarrow batch
-        The records as they are in the file.
-    faults : dict
-        Sentences about documents that have no text, by their number in the block.
-    replaced : int
-        Number of documents with bytes that are not UTF-8.
-    """
-
-    texts: list[Any] = field(default_factory=list)
-    ids: list[Any] = field(default_factory=list)
-    values: list[Any] = field(default_factory=list)
-    records: Any = field(default_factory=list)
-    faults: dict[int, str] = field(default_factory=dict)
-    replaced: int = 0
+    texts: list[Any] = field(default_factory=list)  # str or bytes; None where there is none
+    ids: list[Any] = field(default_factory=list)  # empty if they were not requested, as are the values
+    values: list[Any] = field(default_factory=list)  # of the column that decides which document stays
+    records: Any = field(default_factory=list)  # bytes, or a batch of pyarrow
+    faults: dict[int, str] = field(default_factory=dict)  # why a document has no text, by its number in the block
+    replaced: int = 0  # number of documents with bytes that are not UTF-8
 
 
 @dataclass(frozen=True)

@@ -112,7 +112,7 @@ def endings(name: str) -> tuple[str, str]:
 
 
 class _Checked(io.RawIOBase):
-    """Counts bytes, and finds out at the end whether the file has grown or shrunk."""
+    """Counts bytes, and refuses a file that has grown or shrunk."""
 
     def __init__(self, raw: Any, source: Source) -> None:
         self._raw, self._source = raw, source

@@ -253,7 +253,7 @@ def column_number(label: str | int, names: tuple[str, ...] | None, width: int, n
 
 
 def wrong_width(name: str, found: str, options: Options) -> InputError:
-    """Return the error about a file that has another number of features than the options say."""
+    """Return the error about a file that has another number of features than ``n_features``."""
     given = Setting("n_features", options.n_features)
     return InputError(f"{name} has {found}, but ", given, ".", parameter="n_features")
 

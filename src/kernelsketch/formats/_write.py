@@ -80,7 +80,9 @@ def write_rows(
     format = format or BY_ENDING.get(suffix)
     if format not in _WRITERS:
         given = (
-            f"the name {os.fspath(path)!r} does not tell the format" if format is None else f"{format} is not written"
+            f"the name {os.fspath(path)!r} has no ending of a known format"
+            if format is None
+            else f"{format} is not written"
         )
         raise InputError(
             f"{given}: choose one of {', '.join(_WRITERS)}, by the ending of the name or by ",

@@ -66,6 +66,7 @@ class With(NamedTuple):
 
 
 ALWAYS, OPTIONAL = "always", "optional"
+TEXT = "text"  # the dtype of a list of strings
 Presence = str | When | With
 
 
@@ -84,12 +85,9 @@ class Tensor:
     ascending: bool = False
 
 
-@dataclass(frozen=True)
-class Text:
-    """A list of strings of length ``dim``. A file holds it as two tensors: UTF-8 bytes, and ``NAME_ends``."""
-
-    dim: str
-    present: Presence = OPTIONAL
+def Text(dim: str, present: Presence = OPTIONAL) -> Tensor:  # noqa: N802
+    """Return a list of strings of length ``dim``. A file holds it as two tensors: UTF-8 bytes, and ``NAME_ends``."""
+    return Tensor(TEXT, (dim,), present)
 
 
 class Rule(NamedTuple):
@@ -107,7 +105,7 @@ class Schema:
     format: str
     version: int
     fields: Mapping[str, Field]
-    tensors: Mapping[str, Tensor | Text]
+    tensors: Mapping[str, Tensor]
     sizes: Mapping[str, str | Callable[[Header], int]] = field(default_factory=dict)
     rules: Sequence[Rule] = ()
 
@@ -116,11 +114,11 @@ class Schema:
         """The tensors of the container: each Text is two of them."""
         found: dict[str, Tensor] = {}
         for name, tensor in self.tensors.items():
-            if isinstance(tensor, Tensor):
-                found[name] = tensor
-            else:
+            if tensor.dtypes == TEXT:
                 found[name] = Tensor("u1", (f"bytes of {name}",), tensor.present)
-                found[ends_of(name)] = Tensor("i8", (tensor.dim,), With(name))
+                found[ends_of(name)] = Tensor("i8", tensor.dims, With(name))
+            else:
+                found[name] = tensor
         return found
 
     def check(self, header: Header, tensors: Mapping[str, TensorInfo], prefix: str) -> None:
@@ -181,16 +179,13 @@ def nested(schema: Schema, name: str) -> Schema:
     def rule(of: Rule) -> Rule:
         return Rule(of.text, lambda header, sizes: of.holds(header[name], own(sizes)))
 
-    tensors: dict[str, Tensor | Text] = {}
-    for key, part in schema.tensors.items():
-        if isinstance(part, Tensor):
-            tensors[start + key] = replace(part, present=moved(part.present), dims=dims(part))
-        else:
-            tensors[start + key] = replace(part, present=moved(part.present), dim=start + part.dim)
     return replace(
         schema,
         fields={name: Field(dict, fields=schema.fields)},
-        tensors=tensors,
+        tensors={
+            start + key: replace(tensor, present=moved(tensor.present), dims=dims(tensor))
+            for key, tensor in schema.tensors.items()
+        },
         sizes={start + dim: inner(source) for dim, source in schema.sizes.items()},
         rules=tuple(map(rule, schema.rules)),
     )

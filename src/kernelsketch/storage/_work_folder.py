@@ -28,14 +28,9 @@ _HAS_HANDLES = sys.platform != "win32"  # of folders, relative to which files ar
 
 
 class WorkFolder:
-    """A folder that one command at a time works in.
+    """A folder that one command at a time works in. It is made, for this user only, if it is not there.
 
-    Parameters
-    ----------
-    path : Path
-        The folder. It is made, for this user only, if it is not there; its parent must be there.
-    names : str
-        A regular expression of the names that the files of the folder may have.
+    ``names`` is a regular expression of the names that its files may have.
     """
 
     def __init__(self, path: Path, names: str) -> None:

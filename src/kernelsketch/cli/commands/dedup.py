@@ -100,9 +100,9 @@ class Dedup(RunOptions, ResultOptions, SimilarityOptions, DocumentOptions):
     similarity reaches the threshold. Of each cluster of near-duplicates one document stays. The output has the
     documents that stay in their order; lines of JSONL and CSV are unchanged to the byte.
 
-    Texts wait in a folder beside the output, OUTPUT.work, which is removed at the end; for standard output and devices,
-    in a temporary folder. After an interruption the same command continues where it was, unless a file has changed. A
-    folder OUTPUT.work that the command did not make is refused.
+    Texts are stored in a folder beside the output, OUTPUT.work, which is removed at the end; for standard output and
+    devices, in a temporary folder. After an interruption the same command continues where it was, unless a file has
+    changed. A folder OUTPUT.work that the command did not make is refused.
     """
 
     json: bool = json_flag("Print the summary as JSON.")

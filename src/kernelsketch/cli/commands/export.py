@@ -22,7 +22,7 @@ class Export:
 
     model: Path = argument(..., "MODEL", "File of the model.", FileRole.READ)
     output: Path = option(..., "File to write; it ends in .h or .onnx.", "-o", metavar="FILE", role=FileRole.WRITTEN)
-    name: str | None = option(None, "How the functions of a C header begin. By default the name of the file.")
+    name: str | None = option(None, "Prefix of the functions of a C header. By default the name of the file.")
 
     def __post_init__(self) -> None:
         if self.output.suffix not in ENDINGS:

@@ -42,8 +42,7 @@ class LearningOptions:
     )
     quantile: float | None = option(
         None,
-        "With --loss quantile: the share of labels that is to be below the predictions. The default is 0.5, the "
-        "median.",
+        "Share of the labels below the predictions, with --loss quantile. The default is 0.5, the median.",
         metavar="SHARE",
     )
     balanced: bool = option(False, "Weight classes inversely to their frequency, as class_weight='balanced' does.")
@@ -65,8 +64,8 @@ class TableOptions:
     )
     budget: float | None = option(
         None,
-        "Time that training may take. It then uses fewer hashes, fewer values of C, fewer trees and, if necessary, "
-        "fewer rows.",
+        "Time limit of training. Less time means fewer hashes, fewer values of C, fewer trees and, if necessary, fewer "
+        "rows.",
         metavar="SECONDS",
     )
     plain: bool = option(

@@ -96,7 +96,7 @@ def _signature(task: Dedup, files: InputFiles) -> str:
 
 
 def _work_folder(output: str, stack: ExitStack) -> tuple[Path, bool]:
-    """Return where texts wait, and whether that is a temporary folder: where the output is a device, not a file."""
+    """Return the folder of the stored texts, and whether it is temporary, as for an output that is a device."""
     if output != "-" and (os.path.isfile(output) or not os.path.exists(output)):
         return Path(f"{os.path.realpath(output)}.work"), False
     return Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="kernelsketch-"))) / "work", True
@@ -128,7 +128,8 @@ def _check_formats(task: Dedup, files: InputFiles) -> str:
     wanted = "jsonl" if formats[0] == "files" else formats[0]
     if written is not None and written != wanted:
         raise InputError(
-            f"{task.output} has the ending of {written}, but the output has the format of the input, {wanted}: choose another name."
+            f"{task.output} has the ending of {written}, but the output has the format of the input, {wanted}: choose "
+            "another name."
         )
     if task.output == "-" and wanted in TABLES:
         raise UsageError(f"{wanted} cannot be written to standard output: name a file with -o.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import IO, Any, NamedTuple
+from typing import IO, Any
 
 import numpy as np
 from numpy.lib import format as npy
@@ -12,7 +12,7 @@ from scipy import sparse
 from ..._array import Array
 from ..._validation import widened
 from ...exceptions import InputError
-from ...formats import endings, open_target, open_text, words
+from ...formats import RowBlock, endings, open_target, open_text, words
 from ...hashing import PackedCodes
 from ...kernels import iter_kernel_blocks
 from .._errors import UsageError
@@ -27,12 +27,6 @@ BLOCKS = 48 << 20  # bytes of the rows that a back end prepares at a time
 _PARAMETERS = {"gmm": ("p",), "egmm": ("p", "gamma"), "rbf": ("gamma",)}
 
 
-class _LabelledRows(NamedTuple):
-    X: Any
-    y: Array | None
-    names: tuple[str, ...] | None = None  # of the columns
-
-
 def write_kernel(task: Kernel) -> None:
     format = task.to or _format_by_ending(task.output)
     parameters = {name: value for name, value in (("p", task.p), ("gamma", task.gamma)) if value is not None}
@@ -42,11 +36,11 @@ def write_kernel(task: Kernel) -> None:
     if task.output == "-" and format == "npy":
         raise UsageError("The format npy needs a file: pass --output FILE, or --to csv for standard output.")
     with ProgressMeter("reading", task.quiet) as meter:
-        columns = _all_rows(task, meter)
+        columns, names = _all_rows(task, meter)
         meter.begin("computing")
         writer = _MatrixWriter(format, columns.X.shape[0])
         with (open_target if format == "npy" else open_text)(task.output) as file:
-            for block in _row_blocks(task, columns, meter):
+            for block in _row_blocks(task, columns, names, meter):
                 for rows, part in _matrix_blocks(block.X, columns.X, task, parameters):
                     writer.write(file, part, None if block.y is None else block.y[rows])
                     meter.show(None, f"{writer.rows:,} rows of {columns.X.shape[0]:,} columns")
@@ -65,10 +59,10 @@ def _format_by_ending(output: str) -> str:
     raise UsageError(f"--output {output} must end in .npy, .csv or .libsvm, or pass the format with --to.")
 
 
-def _all_rows(task: Kernel, meter: ProgressMeter) -> _LabelledRows:
-    """Read the rows of the columns into memory, if they fit."""
+def _all_rows(task: Kernel, meter: ProgressMeter) -> tuple[RowBlock, tuple[str, ...] | None]:
+    """Read the rows of the columns into memory, if they fit; return them and their feature names."""
     path = task.other or task.input
-    parts: list[_LabelledRows] = []
+    parts: list[RowBlock] = []
     left, size = memory_left(task), 0
     with open_input(path, task) as stream:
         names = stream.feature_names
@@ -78,7 +72,7 @@ def _all_rows(task: Kernel, meter: ProgressMeter) -> _LabelledRows:
                 raise InputError(
                     f"{path} holds codes, but a kernel needs rows. To compare codes, use PackedCodes.match_counts."
                 )
-            parts.append(_LabelledRows(rows.X, rows.y))
+            parts.append(rows)
             size += _size(rows.X)
             in_all = int(size * counted.expected / counted.rows)
             if 2 * in_all + BLOCKS > left:  # the parts, and all rows in one
@@ -91,24 +85,26 @@ def _all_rows(task: Kernel, meter: ProgressMeter) -> _LabelledRows:
     width = max(part.X.shape[1] for part in parts)
     labels = None if parts[0].y is None else np.concatenate([np.asarray(part.y) for part in parts])
     if not sparse.issparse(parts[0].X):
-        return _LabelledRows(np.concatenate([part.X for part in parts]), labels, names)
-    return _LabelledRows(sparse.csr_array(sparse.vstack([widened(part.X, width) for part in parts])), labels, names)
+        return RowBlock(np.concatenate([part.X for part in parts]), labels), names
+    return RowBlock(sparse.csr_array(sparse.vstack([widened(part.X, width) for part in parts])), labels), names
 
 
 def _size(X: Any) -> int:
     return int(X.data.nbytes + X.indices.nbytes + X.indptr.nbytes if sparse.issparse(X) else X.nbytes)
 
 
-def _row_blocks(task: Kernel, columns: _LabelledRows, meter: ProgressMeter) -> Iterator[Any]:
+def _row_blocks(
+    task: Kernel, columns: RowBlock, names: tuple[str, ...] | None, meter: ProgressMeter
+) -> Iterator[RowBlock]:
     if task.other is None:
         yield columns
         return
     with open_input(task.input, task) as stream:
         places = None
-        if columns.names is not None and len(columns.names) == len(stream.feature_names or ()):
-            places = feature_columns(columns.names, stream, f"{task.other} has")
+        if names is not None and len(names) == len(stream.feature_names or ()):
+            places = feature_columns(names, stream, f"{task.other} has")
         for block in CountedRows(stream, meter):
-            yield block if places is None else _LabelledRows(block.X[:, places], block.y)
+            yield block if places is None else RowBlock(block.X[:, places], block.y)
 
 
 def _matrix_blocks(X: Any, Y: Any, task: Kernel, parameters: dict[str, float]) -> Iterator[tuple[slice, Array]]:
