@@ -88,15 +88,11 @@ def set_by(**options: str) -> Iterator[None]:
         yield
     except KernelsketchError as error:
         if error.parameter in options:
-            parts = [_renamed(part, options) if isinstance(part, Setting) else part for part in error.message.parts]
-            error.args, error.parameter = (Sentence(*parts),), options[error.parameter]
+            for part in error.message.parts:
+                if isinstance(part, Setting):
+                    part.parameter = options.get(part.parameter, part.parameter)
+            error.parameter = options[error.parameter]
         raise
-
-
-def _renamed(setting: Setting, options: Mapping[str, str]) -> Setting:
-    made = Setting(options.get(setting.parameter, setting.parameter), text=str(setting))
-    made.value = setting.value
-    return made
 
 
 def _sentence(error: KernelsketchError, options: Options) -> str:

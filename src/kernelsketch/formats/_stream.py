@@ -228,15 +228,9 @@ def label_column(options: Options, names: tuple[str, ...] | None, width: int, na
     label = options.label
     if label is None:
         return None
-    if options.label_beside is not None:
-        is_there = label in (names or ()) if isinstance(label, str) else width == options.label_beside + 1
-        if not is_there:
-            return None
-    return column_number(label, names, width, name)
-
-
-def column_number(label: str | int, names: tuple[str, ...] | None, width: int, name: str) -> int:
-    """Return the number of the label column, whether it is given by name or by number."""
+    is_there = label in (names or ()) if isinstance(label, str) else width == (options.label_beside or 0) + 1
+    if options.label_beside is not None and not is_there:
+        return None
     if isinstance(label, str):
         if names is None:
             raise InputError(Setting("label", label), f": {name} has no column names. Pass the number of the column.")
