@@ -15,7 +15,8 @@
 ``_loans``            the table of ``demo``
 ``_hashing``          codes and features of the rows of a file
 ``_predictor``        a model file applied to rows
-``_tables``           blocks of a table as tabular models take them, and facts about its columns
+``_tables``           blocks of a table as tabular models take them
+``_table_facts``      what commands print about the columns of a tabular model; imports no scikit-learn
 ``_scores``           metrics, summed over blocks
 ``_report``           the page of ``evaluate --report``, with the plots of ``_svg``
 ``_dedup_results``    what ``dedup`` writes besides the documents

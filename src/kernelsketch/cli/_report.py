@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ._svg import bars, calibration, matrix, scatter, short
-from ._tables import by_importance, column_facts
+from ._table_facts import by_importance, column_facts
 
 MOST_CLASSES, MOST_COLUMNS = 20, 20
 LARGEST = 1e300  # of a value in a plot

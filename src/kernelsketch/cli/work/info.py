@@ -21,7 +21,8 @@ from ...tabular import load_model, plan_column
 from .._options import open_input
 from .._progress import CountedRows, ProgressMeter
 from .._results import format_bytes, label_value, labels_text, print_facts, print_json
-from .._tables import column_facts, important_columns, joined_table, plan_facts, print_columns
+from .._table_facts import column_facts, important_columns, plan_facts, print_columns
+from .._tables import joined_table
 from ..commands.info import Info
 from .index import index_facts
 

@@ -17,7 +17,8 @@ from .._memory import enough_memory, memory_left, peak_bytes
 from .._options import label_of
 from .._progress import CountedRows, ProgressMeter, format_duration
 from .._results import format_bytes, label_value, labels_text
-from .._tables import column_facts, important_columns, joined_table
+from .._table_facts import column_facts, important_columns
+from .._tables import joined_table
 from ..commands.train import Train
 
 MANY_LABELS, ROWS_PER_LABEL = 200, 100  # more labels, each with fewer rows, are probably no classes
