@@ -18,6 +18,7 @@ LAYERS = [
         "_frames",
         "_native",
         "_interruptible",
+        "_libsvm",
         "_loss_formulas",
         "_losses",
         "_mix",

@@ -7,7 +7,7 @@ from scipy import sparse
 from sklearn.datasets import load_digits, load_iris
 from typer.testing import CliRunner
 
-from kernelsketch.cli import _process_memory
+from kernelsketch.cli import _memory
 from kernelsketch.cli._main import app
 from kernelsketch.formats import write_rows
 
@@ -21,7 +21,7 @@ def command():
 
     def run(*args, status=0, stdin=None):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(_process_memory, "_resident_bytes", lambda: _process_memory.LIBRARIES)
+            patch.setattr(_memory, "_resident_bytes", lambda: _memory.LIBRARIES)
             found = CliRunner(env={"COLUMNS": "100"}).invoke(app, list(map(str, args)), input=stdin)
         assert found.exit_code == status, found.output
         assert "Traceback" not in found.output

@@ -311,7 +311,7 @@ def test_csv_with_another_delimiter(command, tmp_path):
     assert "more ';' than ',': pass --delimiter ';' if they separate the cells" in found
     command("dedup", source, "-o", output, "--delimiter", ";")
     assert output.read_text() == "id;text\n1;one, two\n3;other words\n"
-    assert "one character" in command("dedup", source, "-o", output, "--delimiter", ";;", status=1).output
+    assert "one character" in command("dedup", source, "-o", output, "--delimiter", ";;", status=2).output
 
 
 def test_repeated_ids_are_told(command, tmp_path):
@@ -367,7 +367,7 @@ def test_a_run_that_read_nothing_leaves_nothing(command, tmp_path, content):
     ("arguments", "status", "message"),
     [
         (["in.jsonl", "-o", "in.jsonl"], 2, "--output in.jsonl and INPUT in.jsonl are the same file"),
-        (["in.jsonl", "-o", "out.csv"], 1, "asks for csv, but the documents stay as they are, in jsonl"),
+        (["in.jsonl", "-o", "out.csv"], 1, "has the ending of csv, but the output has the format of the input, jsonl"),
         (["in.jsonl", "in.csv", "--text", "body", "-o", "out.jsonl"], 1, "several formats"),
         (["missing.jsonl", "-o", "out.jsonl"], 1, "no such file"),
         (["-", "-o", "out.jsonl"], 2, "store it in a file"),

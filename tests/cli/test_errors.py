@@ -31,39 +31,39 @@ CASES = {
     "two options": (
         ["hash", "rows.svm", "out.svm", "--gamma", "0.5", "--t-bits", "2"],
         (
-            1,
+            2,
             "--t-bits 2 cannot be used with --gamma 0.5: a hash of eGMM joins several samples and has no t* of its "
             "own. Use --t-bits 0.",
         ),
     ),
-    "a power": (["kernel", "rows.svm", "-p", "0"], (1, "--p must be a finite number above 0, got 0.0.")),
+    "a power": (["kernel", "rows.svm", "-p", "0"], (2, "--p must be a finite number above 0, got 0.0.")),
     "a name that is not there": (
         ["convert", "table.csv", "out.svm", "--label", "the kind"],
-        (1, "--label 'the kind': table.csv has no column of that name. Its columns are 'a', 'b', 'kind'."),
+        (2, "--label 'the kind': table.csv has no column of that name. Its columns are 'a', 'b', 'kind'."),
     ),
     "a number of features": (
         ["convert", "table.csv", "out.svm", "--label", "kind", "--n-features", "5"],
-        (1, "table.csv has 2 columns of features, but --n-features 5."),
+        (2, "table.csv has 2 columns of features, but --n-features 5."),
     ),
     "an option of other formats": (
         ["convert", "rows.svm", "out.svm", "--delimiter", ";"],
         (
-            1,
+            2,
             "--delimiter ';' does not apply to rows.svm, whose format is libsvm: leave it out. It applies to csv, tsv.",
         ),
     ),
     "a flag of other formats": (
         ["convert", "rows.svm", "out.svm", "--no-header"],
-        (1, "--no-header does not apply to rows.svm, whose format is libsvm: leave it out. It applies to csv, tsv."),
+        (2, "--no-header does not apply to rows.svm, whose format is libsvm: leave it out. It applies to csv, tsv."),
     ),
     "a delimiter": (
         ["convert", "table.csv", "out.svm", "--delimiter", ";;"],
-        (1, "--delimiter must be one character other than a quote and a line end, got ';;'."),
+        (2, "--delimiter must be one character other than a quote and a line end, got ';;'."),
     ),
     "another delimiter": (
         ["convert", "semicolons.csv", "out.svm", "--label", "kind"],
         (
-            1,
+            2,
             "--label kind: semicolons.csv has no column of that name. Its columns are 'a;b;kind'. Its first line has "
             "more ';' than ',': pass --delimiter ';' if they separate the cells.",
         ),
@@ -71,7 +71,7 @@ CASES = {
     "tabs": (
         ["convert", "tabs.csv", "out.svm", "--label", "kind"],
         (
-            1,
+            2,
             "--label kind: tabs.csv has no column of that name. Its columns are 'a\\tb\\tkind'. Its first line has "
             "more tabs than ',': pass --format tsv if they separate the cells.",
         ),
@@ -91,23 +91,23 @@ CASES = {
     "a format": (
         ["convert", "what", "out.svm"],
         (
-            1,
-            "what: neither its name nor its first bytes tell the format. Pass --format with one of libsvm, csv, tsv, "
-            "parquet, arrow, npy, npz, codes.",
+            2,
+            "what: the format cannot be recognized by the name or by the first bytes. Pass --format with "
+            "one of libsvm, csv, tsv, parquet, arrow, npy, npz, codes.",
         ),
     ),
     "a format that is written": (
         ["convert", "rows.svm", "out.xls"],
         (
-            1,
-            "the name 'out.xls' does not tell the format: choose one of libsvm, npz, parquet, codes, by the ending "
-            "of the name or by --to.",
+            2,
+            "the name 'out.xls' has no ending of a known format: choose one of libsvm, npz, parquet, codes, by "
+            "the ending of the name or by --to.",
         ),
     ),
     "a command of a group": (
         ["index", "build", "rows.svm", "--n-features", "1", "-i", "new.index"],
         (
-            1,
+            2,
             "rows.svm, line 1, column 1: the row has the id 3, but --n-features 1. Pass a larger number, or leave it "
             "out.",
         ),
@@ -167,11 +167,14 @@ def ended(error, capsys):
 
 def test_the_option_comes_first_if_the_message_does_not_mention_it(capsys):
     error = InputError("it has a header.", parameter="header")
-    assert ended(error, capsys) == (1, "kernelsketch: --header: it has a header.\n")
+    assert ended(error, capsys) == (2, "kernelsketch: --header: it has a header.\n")
     assert ended(InputError("no option.", parameter="bits"), capsys) == (1, "kernelsketch: no option.\n")
 
 
 def test_statuses(capsys):
+    """An error about an option or a parameter is wrong usage, whoever raises it; every other error is a failure."""
+    assert ended(InputError(Setting("seed"), " is wrong."), capsys) == (2, "kernelsketch: --seed is wrong.\n")
+    assert ended(InputError(Setting("bits"), " is wrong."), capsys) == (1, "kernelsketch: bits is wrong.\n")
     assert ended(ParameterError(Setting("label"), " is wrong."), capsys) == (2, "kernelsketch: --label is wrong.\n")
     assert ended(UsageError("--label is wrong."), capsys) == (2, "kernelsketch: --label is wrong.\n")
     assert ended(ValueError("label=3 is wrong."), capsys) == (1, "kernelsketch: label=3 is wrong.\n")
@@ -190,7 +193,7 @@ def test_a_parameter_that_another_option_sets(capsys):
 
     named = error(Setting("label", "x"), " is wrong.")
     assert (str(named), named.parameter) == ("label='x' is wrong.", "to")
-    assert ended(named, capsys) == (1, "kernelsketch: --to x is wrong.\n")
+    assert ended(named, capsys) == (2, "kernelsketch: --to x is wrong.\n")
     other = error("Pass ", Setting("label", ...), ".")  # an error about something else
     assert ended(other, capsys) == (1, "kernelsketch: Pass --label.\n")
 

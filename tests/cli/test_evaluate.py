@@ -60,7 +60,7 @@ def test_labels_that_the_model_does_not_know(command, half, tmp_path):
     assert facts["unknown_labels"] == 2
     assert facts["rows"] == 3
     assert (
-        "2 rows have labels that the model does not know"
+        "2 rows have labels that are no classes of the model"
         in command("evaluate", tmp_path / "x.svm", "-m", half[1]).stdout
     )
 

@@ -30,7 +30,7 @@ def test_graphs(command, model, tmp_path):
 def test_what_cannot_be_exported(command, model, tmp_path):
     assert "must end in .h or .onnx" in command("export", model, "-o", tmp_path / "m.txt", status=2).stderr
     assert "C headers only" in command("export", model, "-o", tmp_path / "m.onnx", "--name", "m", status=2).stderr
-    assert "cannot begin names" in command("export", model, "-o", tmp_path / "m.h", "--name", "a-b", status=1).stderr
+    assert "cannot begin names" in command("export", model, "-o", tmp_path / "m.h", "--name", "a-b", status=2).stderr
     X = np.random.default_rng(0).normal(size=(40, 3))
     GCWSTabularClassifier("quick", budget=1).fit(X, X[:, 0] > 0).save(tmp_path / "table.safetensors")
     found = command("export", tmp_path / "table.safetensors", "-o", tmp_path / "m.h", status=1)

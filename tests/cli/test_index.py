@@ -183,20 +183,23 @@ def test_what_cannot_be(command, texts, files, tmp_path):
         (("build", tmp_path / "none.svm", "-i", index), "has no rows"),
         (("build", path, "-i", tmp_path / "no" / "i"), "There is no folder"),
         (("build", path, "-i", index, "--memory", "1kB"), "--memory 1kB is too small"),
-        (("build", path, "-i", index, "--n-tables", 1000, "--hashes-per-table", 8), "there can be"),
-        (("build", *files["npz"], "-i", index, "--heavy-fraction", 0.5), "needs sparse rows that the index stores"),
-        (("query", *files["npz"], "-i", index, "--heavy-fraction", 0.5), "the index was built with None"),
         (("query", path, "-i", tmp_path / "c.safetensors"), "does not hold an index"),
         (("build", path, "-i", tmp_path), "It is a folder, name a file in it"),
         (
-            ("query", *files["npz"], "-i", index, "-n", 10_000),
-            "--n-neighbors 10000 is more than the 600 rows of the index",
+            ("query", path, "-i", index),
+            "but the index has 64 features of dense rows: check that the file belongs to the index.",
         ),
-        (("query", path, "-i", index), "only an index of sparse rows without a center can become wider"),
     ]:
         found = command("index", *options, status=1)
         assert message in found.stderr, found.stderr
     for options, message in [
+        (("build", path, "-i", index, "--n-tables", 1000, "--hashes-per-table", 8), "there can be"),
+        (("build", *files["npz"], "-i", index, "--heavy-fraction", 0.5), "needs sparse rows that the index stores"),
+        (("query", *files["npz"], "-i", index, "--heavy-fraction", 0.5), "the index was built with None"),
+        (
+            ("query", *files["npz"], "-i", index, "-n", 10_000),
+            "--n-neighbors 10000 is more than the 600 rows of the index",
+        ),
         (("query", path, "-i", index, "-n", 2, "--threshold", 0.5), "exclude each other"),
         (("query", path, "-i", index, "--n-rerank", 2, "--threshold", 0.5), "--n-rerank and --threshold exclude"),
         (("query", path, "-i", index, "--fill-missing", "--threshold", 0.5), "--fill-missing and --threshold exclude"),

@@ -7,15 +7,15 @@ import sys
 import numpy as np
 import pytest
 
-from kernelsketch.cli import _machine_memory, _options, _process_memory
-from kernelsketch.cli._machine_memory import group_limits
-from kernelsketch.cli._options import RunOptions, memory_of, size_text
+from kernelsketch.cli import _memory
+from kernelsketch.cli._memory import group_limits, memory_of, size_text
+from kernelsketch.cli._options import RunOptions
 
 linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="measures memory by its rules")
 RUN = """
 import sys
 from kernelsketch.cli import main
-from kernelsketch.cli._process_memory import peak_bytes
+from kernelsketch.cli._memory import peak_bytes
 status = 0
 try:
     main()
@@ -38,11 +38,11 @@ def group_of(tmp_path, text, **limits):
 
 class TestDefault:
     def test_half_of_the_memory(self, monkeypatch):
-        monkeypatch.setattr(_options, "available_memory", lambda: 7_000_000_001)
+        monkeypatch.setattr(_memory, "available_memory", lambda: 7_000_000_001)
         assert RunOptions().bytes == memory_of("half") == 3_500_000_000
 
     def test_the_machine(self):
-        assert 10**8 < _machine_memory.available_memory() <= (_machine_memory._machine_bytes() or 10**15)
+        assert 10**8 < _memory.available_memory() <= (_memory._machine_bytes() or 10**15)
 
     def test_a_group_of_version_2(self, tmp_path):
         assert group_of(tmp_path, "0::/a/b\n", a__b="1000\n") == [1000]
@@ -62,8 +62,8 @@ class TestDefault:
         assert group_of(tmp_path, "nonsense\n5\n") == []
 
     def test_the_smallest_limit_counts(self, monkeypatch):
-        monkeypatch.setattr(_machine_memory, "group_limits", lambda *_: iter([10**9, 10**8, 10**18]))
-        assert _machine_memory.available_memory.__wrapped__() == 10**8
+        monkeypatch.setattr(_memory, "group_limits", lambda *_: iter([10**9, 10**8, 10**18]))
+        assert _memory.available_memory.__wrapped__() == 10**8
 
     def test_help_says_so(self, command):
         shown = " ".join(re.sub("[│╭╮─]", " ", command("train", "--help").stdout).split())
@@ -73,11 +73,11 @@ class TestDefault:
 @pytest.mark.parametrize("reading", [True, False])
 @pytest.mark.parametrize("needed", [1e6, 5e7, 1e9, 3e10])
 def test_the_value_that_is_named_leaves_what_is_needed(monkeypatch, needed, reading):
-    monkeypatch.setattr(_process_memory, "_resident_bytes", lambda: 180_000_000)
+    monkeypatch.setattr(_memory, "_resident_bytes", lambda: 180_000_000)
     running = RunOptions(memory="260MB")
-    left = _process_memory.memory_left(running, reading=reading)
-    named = _process_memory.enough_memory(running, left, needed, reading=reading)
-    assert _process_memory.memory_left(RunOptions(memory=named), reading=reading) >= needed
+    left = _memory.memory_left(running, reading=reading)
+    named = _memory.enough_memory(running, left, needed, reading=reading)
+    assert _memory.memory_left(RunOptions(memory=named), reading=reading) >= needed
     assert memory_of(named) < 1.2 * (180e6 + needed) + 3e7
 
 

@@ -1,7 +1,7 @@
 import pytest
 import typer
 
-from kernelsketch.cli._options import memory_of
+from kernelsketch.cli._memory import memory_of
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """What a command imports before it works: as little as it needs, so that it starts fast."""
 
 import ast
+import importlib.util
 import json
 import os
 import signal
@@ -100,6 +101,7 @@ def test_every_command_has_its_files_and_the_help_of_its_function(command):
         for part in ("commands", "work"):
             import_module(f"kernelsketch.cli.{part}.{entry.name}")
         assert entry.name in shown
+        assert importlib.util.find_spec(f"kernelsketch.cli.work.{entry.name}")
         assert command(entry.name, "--help").stdout
 
 

@@ -155,8 +155,6 @@ class TestTraining:
         (tmp_path / "infinite.csv").write_text("a,b,y\n1,inf,x\n2,3,z\n")
         for options, message in [
             ((folder / "train.csv",), "has no labels. Name their column with --label COLUMN; -1 is the last."),
-            ((folder / "train.csv", "--label", "knd"), "has no column of that name. Its columns are 'id', 'age'"),
-            ((folder / "train.csv", "--label", 9), "has 7 columns. Pass 0 to 6"),
             ((folder / "train.csv", "--label", "kind", "--regression"), "are text, for example"),
             ((folder / "train.csv", "--label", "score"), "To predict numbers, pass --regression"),
             ((folder / "train.csv", "--label", "kind", "--memory", "100MB"), "--memory 100MB is too small"),
@@ -170,6 +168,11 @@ class TestTraining:
             found = command("train", *options, "-m", model, status=1)
             assert message in found.stderr, found.stderr
             assert len(found.stderr.splitlines()) == 1
+        for label, message in [
+            ("knd", "has no column of that name. Its columns are 'id', 'age'"),
+            (9, "has 7 columns. Pass 0 to 6"),
+        ]:
+            assert message in command("train", folder / "train.csv", "--label", label, "-m", model, status=2).stderr
         assert not model.exists()
 
     def test_tables_that_do_not_fit_in_memory(self, folder, command, tmp_path, monkeypatch):
@@ -229,7 +232,7 @@ class TestPrediction:
         monkeypatch.setattr("kernelsketch.cli._options.MOST_BLOCK", 1 << 16)
         for name, options in (("predict", ()), ("evaluate", ("--label", "kind"))):
             found = command(name, tmp_path / "x.csv", *options, "-m", folder / "kind.safetensors", status=1).stderr
-            row, first = map(int, re.search(r"holds 'old' in row (\d+).* Rows count from row (\d+)", found).groups())
+            row, first = map(int, re.search(r"holds 'old' in row (\d+).* Row 0 is row (\d+)", found).groups())
             assert row + first == 333
 
     def test_one_row_at_a_time(self, frame, folder, command, predicted):

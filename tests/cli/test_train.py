@@ -6,7 +6,7 @@ import pytest
 from sklearn.datasets import load_diabetes
 
 from kernelsketch import GCWS, GCWSClassifier, GCWSClassifierCV, GCWSRegressor, load_model
-from kernelsketch.cli._process_memory import LIBRARIES
+from kernelsketch.cli._memory import LIBRARIES
 
 SMALL = ("-k", 32)
 
@@ -65,8 +65,8 @@ def test_codes_give_the_same_model(command, files, tmp_path):
     command("hash", *files["svm"], tmp_path / "codes.safetensors", *SMALL, "-p", 2, "--seed", 7)
     command("train", tmp_path / "codes.safetensors", "-m", tmp_path / "model.safetensors")
     assert (tmp_path / "model.safetensors").read_bytes() == (tmp_path / "rows.safetensors").read_bytes()
-    found = command("train", tmp_path / "codes.safetensors", "-k", 64, "-m", tmp_path / "x.safetensors", status=1)
-    assert "holds codes with --n-components 32, but the command asks for 64" in found.stderr
+    found = command("train", tmp_path / "codes.safetensors", "-k", 64, "-m", tmp_path / "x.safetensors", status=2)
+    assert "holds codes with --n-components 32, but the command line has 64" in found.stderr
 
 
 def test_parameters_reach_the_model(command, iris, tmp_path):
@@ -135,10 +135,7 @@ def test_failures_leave_no_file(command, files, iris, tmp_path):
             "column 5 ('kind'): 'virginica' is not a number. Encode it, or name the column of labels with --label.",
         ),
         ((files["npy"][0],), "has no labels. Name their column with --label COLUMN; -1 is the last."),
-        ((*files["svm"], "--label", "3"), "--label 3 does not apply to"),
         ((*files["svm"], "--memory", "100MB"), "--memory 100MB is too small"),
-        ((*files["svm"], "--n-features", 8), "but --n-features 8. Pass a larger number, or leave it out."),
-        ((*files["svm"], "--gamma", 2, "--t-bits", 1), "--t-bits 1 cannot be used with --gamma 2"),
         ((tmp_path / "none.svm",), "has no rows"),
         ((tmp_path / "text.svm", "--regression"), "are text, for example 'cat', but --regression needs numbers"),
         ((tmp_path / "values.svm",), "are not integers, for example 0.5"),
@@ -151,6 +148,12 @@ def test_failures_leave_no_file(command, files, iris, tmp_path):
         assert message in found.stderr, found.stderr
         assert found.stderr.startswith("kernelsketch: ")
         assert len(found.stderr.splitlines()) == 1
+    for options, message in [
+        (("--label", "3"), "--label 3 does not apply to"),
+        (("--n-features", 8), "but --n-features 8. Pass a larger number, or leave it out."),
+        (("--gamma", 2, "--t-bits", 1), "--t-bits 1 cannot be used with --gamma 2"),
+    ]:
+        assert message in command("train", *files["svm"], *options, "-m", model, status=2).stderr
     found = command("train", *files["svm"], "-m", tmp_path / "no" / "m.safetensors", status=1)
     assert "There is no folder" in found.stderr
     assert not model.exists()

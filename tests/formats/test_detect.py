@@ -30,7 +30,8 @@ def test_formats(tmp_path, name, text, format):
 @pytest.mark.parametrize("text", [b"", b"1\n2\n", b"\0\1\2"])
 def test_unknown(text):
     with pytest.raises(
-        InputError, match=r"the stream: neither its name nor its first bytes tell the format\. Pass format="
+        InputError,
+        match=r"the stream: the format cannot be recognized by the name or by the first bytes\. Pass format=",
     ):
         open_rows(io.BytesIO(text))
 

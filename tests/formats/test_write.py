@@ -62,7 +62,7 @@ def test_empty_blocks_are_passed_over(tmp_path):
 @pytest.mark.parametrize(
     ("path", "rows", "options", "error", "message"),
     [
-        ("x.txt", [], {}, InputError, "the name .*x.txt. does not tell the format: choose one of libsvm, npz"),
+        ("x.txt", [], {}, InputError, "the name .*x.txt. has no ending of a known format: choose one of libsvm, npz"),
         ("x.csv", [], {}, InputError, "csv is not written"),
         ("x.npz.gz", [], {}, InputError, "npz can be written to uncompressed files only"),
         ("x.libsvm", [X], {}, InputTypeError, r"rows\[0\] must be a pair \(X, y\) of arrays, got ndarray"),

@@ -149,7 +149,7 @@ def test_refuses_what_it_cannot_take(tmp_path):
     tabular.save(tmp_path / "t.safetensors")
     with pytest.raises(InputError, match=r"kernelsketch.load_model"):
         Predictor.load(tmp_path / "t.safetensors")
-    with pytest.raises(FileNotFoundError, match=r"no such file. Check the name, which counts from the folder .*none"):
+    with pytest.raises(FileNotFoundError, match=r"no such file. Check the name; relative names start at .*none"):
         Predictor.load(tmp_path / "none.safetensors")
 
 

@@ -115,7 +115,7 @@ def test_a_file_without_a_checksum():
 
 def test_a_file_of_a_development_version():
     header = {"sha256": 64 * "0", "format": "kernelsketch.PackedCodes", "format_version": 1, "n_components": 30}
-    with pytest.raises(InputError, match="written by a development version"):
+    with pytest.raises(InputError, match="checksum header_sha256 is missing"):
         read(with_header({"__metadata__": {KEY: json.dumps(header)}}))
 
 

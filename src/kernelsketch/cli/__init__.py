@@ -11,12 +11,12 @@
 ``_errors``           errors as one sentence, exit statuses, signals
 ``_progress``         progress bars and lines
 ``_results``          results as lines or JSON
-``_process_memory``   memory of this process, and what ``--memory`` leaves
+``_memory``           memory of the machine and of this process, and what ``--memory`` leaves
 ``_loans``            the table of ``demo``
 ``_hashing``          codes and features of the rows of a file
 ``_file_predictor``   a model file applied to the rows of another file
 ``_tables``           blocks of a table as tabular models take them
-``_table_facts``      what commands tell about the columns of a tabular model
+``_table_facts``      what commands print about the columns of a tabular model; imports no scikit-learn
 ``_scores``           metrics, summed over blocks
 ``_report``           the page of ``evaluate --report``, with the plots of ``_svg``
 ``_dedup_results``    what ``dedup`` writes besides the documents
@@ -47,7 +47,7 @@ if _early:
 
 def main() -> None:
     """Run the command line. The exit status is 0, 1 after a failure, 2 after wrong usage, 130 after Ctrl-C."""
-    os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")  # so that formats._bounded knows what pyarrow takes
+    os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")  # makes the bound of formats._bounded exact
     try:
         with errors_as_sentences():
             with stop_at_once():

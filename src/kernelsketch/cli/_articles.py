@@ -1,4 +1,4 @@
-"""Drawn articles of news: one in five comes again with a sentence exchanged, one in twenty in capitals, too."""
+"""Random news articles: one in five is repeated with a changed sentence, one in twenty in capitals."""
 
 from __future__ import annotations
 

@@ -10,21 +10,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ._report import PAGE, section
+from ._report import facts_table, page, section
 from ._svg import bars
 
 MOST_CHARACTERS = 1500  # of an example
 MOST_NAMED = 3  # files in the title
 _WORDS = re.compile(r"\w+|\W+")
 _SIZES = ((2, 2), (3, 3), (4, 5), (6, 10), (11, 100), (101, 1000), (1001, 2**62))
-
-STYLE = """<style>
-.pair { display: grid; grid-template-columns: 1fr 1fr; gap: 1rem; margin: .5rem 0 1.6rem; }
-.pair div { white-space: pre-wrap; overflow-wrap: anywhere; border: 1px solid var(--line); padding: .5rem .7rem;
-  font: 13px/1.45 ui-monospace, monospace; }
-.pair mark { background: color-mix(in srgb, var(--mark) 30%, transparent); color: inherit; }
-@media (max-width: 40rem) { .pair { grid-template-columns: 1fr; } }
-</style>"""
 
 
 class Example(NamedTuple):
@@ -41,8 +33,7 @@ def dedup_page(
     inputs: Sequence[str], lines: dict[str, str], sizes: Any, similarity: Any, examples: Sequence[Example]
 ) -> str:
     """Return the page as text. ``sizes`` are those of clusters; ``similarity`` is that of documents that go."""
-    rows = "".join(f"<tr><td>{escape(name)}</td><td>{escape(text)}</td></tr>" for name, text in lines.items())
-    sections = [STYLE, section("Summary", "", f'<table class="facts">{rows}</table>')]
+    sections = [section("Summary", "", facts_table(lines))]
     if len(similarity):
         sections.append(section("Sizes of clusters", "Share of the clusters of two and more documents.", _sizes(sizes)))
         note = "Documents that go, by their similarity to the one that stays."
@@ -51,7 +42,7 @@ def dedup_page(
         sections.append(section("Examples", told, "".join(map(_example, examples))))
     named = [*inputs[:MOST_NAMED], *([f"{len(inputs) - MOST_NAMED:,} more"] if len(inputs) > MOST_NAMED else [])]
     title = escape(f"Near-duplicates in {', '.join(named)}")
-    return PAGE.format(title=title, subtitle="Found by kernelsketch dedup", sections="\n".join(sections))
+    return page(title, "Found by kernelsketch dedup", sections)
 
 
 def _sizes(sizes: Any) -> str:

@@ -80,15 +80,15 @@ def write_report(task: Dedup, texts: StoredTexts, found: TextClusters, ids: list
         contents = [texts.text(item).decode("utf-8", "replace") for item in both]
         shown.append(Example(names[0], names[1], float(found.similarity[gone_item]), contents[0], contents[1]))
     sizes = np.bincount(found.stays, minlength=n)
-    page = dedup_page(task.inputs, _lines(task, counts, found), sizes[sizes > 1], found.similarity[gone], shown)
+    page = dedup_page(task.inputs, _lines(counts, found), sizes[sizes > 1], found.similarity[gone], shown)
     assert task.report is not None
     with open_text(task.report) as file:
         file.write(encoded(page))
 
 
-def _lines(task: Dedup, counts: Counts, found: TextClusters) -> dict[str, str]:
-    n, stay = len(found.stays), int((found.stays == np.arange(len(found.stays))).sum())
-    sizes = np.bincount(found.stays, minlength=n)
+def _lines(counts: Counts, found: TextClusters) -> dict[str, str]:
+    n, sizes = len(found.stays), np.bincount(found.stays)
+    stay = int((sizes > 0).sum())  # each cluster has one
     lines = {
         "documents": f"{n:,}, of which {some(stay, 'stays', 'stay')} and {some(n - stay, 'goes', 'go')}",
         "clusters": f"{int((sizes > 1).sum()):,} of two or more, the largest of {int(sizes.max()):,}",
@@ -114,16 +114,17 @@ def summarize(
     task: Dedup, counts: Counts, found: TextClusters, equal: int, ids: list[Any] | None, seconds: float
 ) -> None:
     n = len(found.stays)
-    gone = n - int((found.stays == np.arange(n)).sum())
+    sizes = np.bincount(found.stays)
+    stay = int((sizes > 0).sum())
     named = [] if ids is None else [str(name) for name in ids if name is not None and name != ""]
     nameless, repeated = 0 if ids is None else n - len(named), len(named) - len(set(named))
     if task.json:
         facts = {
             "documents": n,
-            "stay": n - gone,
-            "go": gone,
+            "stay": stay,
+            "go": n - stay,
             "equal": equal,
-            "clusters": int((np.bincount(found.stays) > 1).sum()),
+            "clusters": int((sizes > 1).sum()),
             "skipped": counts.skipped,
             "empty": counts.empty,
             "not_utf8": counts.replaced,
@@ -134,7 +135,7 @@ def summarize(
         }
         print_json(facts) if task.output != "-" else print(json_text.dumps(facts), file=sys.stderr)
         return
-    lines = _lines(task, counts, found)
+    lines = _lines(counts, found)
     have = "document has", "documents have"
     lines["equal"] = f"{some(equal, *have)} the same shingles as an earlier one"
     if nameless:

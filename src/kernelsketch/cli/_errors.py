@@ -1,4 +1,4 @@
-"""How a command ends when it does not succeed: one sentence on standard error, and an exit status."""
+"""How a command ends after an error: one sentence on standard error, and an exit status."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ _OTHER_NAMES = {
 
 
 class UsageError(ParameterError):
-    """Options that contradict each other, or a value that an option cannot have: exit status 2."""
+    """Options that contradict each other or the file, or a value that an option cannot have."""
 
 
 class OptionNames(NamedTuple):
-    """How a command line sets a parameter: ``--header``, and ``--no-header`` if there is a way to say no."""
+    """How a command line sets a parameter: ``--header``, and ``--no-header`` if the option can be negated."""
 
     on: str
     off: str | None = None
@@ -83,20 +83,16 @@ def _quoted(value: str | bool) -> str:
 
 @contextmanager
 def set_by(**options: str) -> Iterator[None]:
-    """Within, errors about a parameter name the option that sets it here, as in ``set_by(format="to")``."""
+    """Make errors name the option that sets a parameter here, as in ``set_by(format="to")``."""
     try:
         yield
     except KernelsketchError as error:
         if error.parameter in options:
-            parts = [_renamed(part, options) if isinstance(part, Setting) else part for part in error.message.parts]
-            error.args, error.parameter = (Sentence(*parts),), options[error.parameter]
+            for part in error.message.parts:
+                if isinstance(part, Setting):
+                    part.parameter = options.get(part.parameter, part.parameter)
+            error.parameter = options[error.parameter]
         raise
-
-
-def _renamed(setting: Setting, options: Mapping[str, str]) -> Setting:
-    made = Setting(options.get(setting.parameter, setting.parameter), text=str(setting))
-    made.value = setting.value
-    return made
 
 
 def _sentence(error: KernelsketchError, options: Options) -> str:
@@ -116,7 +112,8 @@ class _Terminated(KeyboardInterrupt):
 def errors_as_sentences(options: Callable[[], Options] = dict) -> Iterator[None]:
     """End the process with one sentence and an exit status instead of a traceback; show warnings as lines.
 
-    ``options`` returns those of the command that runs, which then stand for parameters in sentences.
+    ``options`` returns those of the command that runs, which then stand for parameters in sentences. An error about a
+    parameter or an option has the status of wrong usage.
     """
     _print_every_character()
     with warnings.catch_warnings(), _terminations_raise():
@@ -130,10 +127,10 @@ def errors_as_sentences(options: Callable[[], Options] = dict) -> Iterator[None]
             _end(_STOPPED, TERMINATED if isinstance(stop, _Terminated) else INTERRUPTED)
         except BrokenPipeError:  # the reader of our output, such as head, has closed it
             sys.exit(BROKEN_PIPE)
-        except ParameterError as error:
-            _end(_sentence(error, options()), USAGE)
         except KernelsketchError as error:
-            _end(_sentence(error, options()), FAILURE)
+            found = options()
+            is_usage = isinstance(error, ParameterError) or _option_for(error.parameter, found) is not None
+            _end(_sentence(error, found), USAGE if is_usage else FAILURE)
         except OSError as error:
             where = error.filename or ("standard output" if error.errno in _NO_SPACE else None)  # files have names
             what = in_options(error.strerror or str(error), options())
@@ -152,7 +149,7 @@ def _print_every_character() -> None:
 
 @contextmanager
 def stop_at_once() -> Iterator[None]:
-    """Within, while modules are imported, signals end the process directly.
+    """End the process directly at a signal, while modules are imported.
 
     An exception could be swallowed or wrapped by the libraries that are being imported, and there is no file yet that
     would have to be removed.
@@ -168,7 +165,7 @@ def stop_at_once() -> Iterator[None]:
 
 @contextmanager
 def _terminations_raise() -> Iterator[None]:
-    """Within, SIGTERM and SIGHUP raise, unless they are ignored or have a handler already."""
+    """Make SIGTERM and SIGHUP raise an exception, unless they are ignored or have a handler already."""
 
     def stop(*_: Any) -> NoReturn:
         raise _Terminated
@@ -181,7 +178,7 @@ def _terminations_raise() -> Iterator[None]:
 def _handling(
     handler: Callable[..., None], names: tuple[str, ...], *, only: tuple[Any, ...] = (), keep: tuple[Any, ...] = ()
 ) -> Iterator[None]:
-    """Handle signals within: those whose handler is in ``only``, if it is given, and not in ``keep``."""
+    """Handle signals in the block: those whose handler is in ``only``, if it is given, and not in ``keep``."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -203,7 +200,7 @@ def end_interrupted() -> NoReturn:
 
 
 def _flush() -> None:
-    """Find out now that standard output is full or closed; Python would report it when it exits, as a traceback."""
+    """Raise now if standard output is full or closed; at exit Python would print a traceback."""
     if sys.stdout is None:  # closed before we began
         return
     try:

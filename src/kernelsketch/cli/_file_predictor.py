@@ -82,27 +82,27 @@ class FilePredictor:
             yield codes, None if block.y is None else np.asarray(block.y)[rows]
 
     def _warn_about_width(self, X: Any) -> None:
-        """Tell once of sparse rows with features that the model has never seen. With views they are an error."""
+        """Warn once about sparse rows with features that the training rows lack. With views they are an error."""
         found, width = getattr(X, "n_features", X.shape[1]), self.model.n_features_in_
         if self._warned or found <= width or isinstance(X, np.ndarray) or self._hasher.views:
             return
         self._warned = True
         tell(
-            f"{self._name} has {found:,} features, but the model was trained on {width:,}: it knows nothing of the "
-            f"other {found - width:,}, which make rows less similar to those of training. Check that the file belongs "
-            "to the model."
+            f"{self._name} has {found:,} features, but the model was trained on {width:,}: the other "
+            f"{found - width:,} have no weights and make rows less similar to those of training. Check that the file "
+            "belongs to the model."
         )
 
     @contextmanager
     def counting_from(self, row: int) -> Iterator[None]:
-        """Within, errors of a tabular model say where the block begins, since the model knows only its rows."""
+        """Make errors of a tabular model name the row at which the block begins."""
         try:
             yield
         except InputError as error:
             if not (self.is_tabular and row):
                 raise
             raise InputError(
-                error.message, f" Rows count from row {row} of {self._name}.", parameter=error.parameter
+                error.message, f" Row 0 is row {row} of {self._name}.", parameter=error.parameter
             ) from None
 
     def _scaled_rows(self, X: Any, row_bytes: int) -> Iterator[tuple[slice, Any]]:

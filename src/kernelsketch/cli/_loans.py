@@ -5,7 +5,7 @@ The table has what tables of lenders have, and nothing in it was adjusted after 
 - numbers on different scales with heavy tails (income, amount), counts (late payments) and shares (utilization);
 - categories with 3, 6, 12, 40 and 150 levels, most rows in a few of them;
 - gaps at random (income, housing), and gaps that mean something: no card, so no utilization; no job, so no tenure;
-- columns that say nothing about the label: branch, balance and contacts;
+- columns unrelated to the label: branch, balance and contacts;
 - a smooth effect along a mixture of columns: the logarithm of the monthly payment relative to the income;
 - interactions: late payments weigh more with a used-up card, tenure matters for employees only, and loans for a
   business depend on the income;
@@ -28,27 +28,13 @@ FLIPPED = 0.02  # share of labels that are turned around
 
 
 class Loans(NamedTuple):
-    """A table of loans.
+    """A table of loans."""
 
-    Parameters
-    ----------
-    names : list of str
-        Names of the columns.
-    X : array of objects, shape (n_rows, n_columns)
-        Numbers and strings, with None where a value is missing.
-    y : array of str, shape (n_rows,)
-        ``"default"`` or ``"repaid"``.
-    is_category : array of bool, shape (n_columns,)
-        Whether a column holds strings.
-    probability : array of shape (n_rows,)
-        The probability of ``"default"`` from which the label was drawn: no model can know more.
-    """
-
-    names: list[str]
-    X: Array
-    y: Array
-    is_category: Array
-    probability: Array
+    names: list[str]  # of the columns
+    X: Array  # of objects: numbers and strings, with None where a value is missing
+    y: Array  # "default" or "repaid"
+    is_category: Array  # whether a column holds strings
+    probability: Array  # of "default", from which the label was drawn: no model can do better
 
 
 def make_loans(n_rows: int) -> Loans:

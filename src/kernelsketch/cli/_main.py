@@ -12,7 +12,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from ..exceptions import KernelsketchError
 from ._errors import errors_as_sentences, options_of, stop_at_once
-from ._option_groups import examples, flowing
+from ._option_groups import TYPER_SETTINGS, examples, flowing
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -126,8 +126,8 @@ COMMANDS = (
     ),
 )
 
-# What the distribution kernelsketch-paper adds. Its entry points say where the commands are; their help is told here,
-# so that --help need not import them.
+# What the distribution kernelsketch-paper adds. Its entry points name the commands; their help is here, so that
+# --help need not import them.
 PAPER_COMMANDS = {
     "datasets": "List the datasets of the paper and whether they are on this machine.",
     "reproduce": "Run the experiments of the paper.",
@@ -137,7 +137,7 @@ PAPER_COMMANDS = {
 
 
 class DeferredCommand(TyperCommand):
-    """A command that is known by its name and one line of help, and loaded when it is called."""
+    """A command with its name and one line of help, which is imported when it is called."""
 
     def __init__(self, name: str, help: str, panel: str, load: Callable[[], Any], *, hidden: bool = False) -> None:
         super().__init__(name=name, help=help, rich_help_panel=panel, hidden=hidden)
@@ -163,11 +163,7 @@ class Commands(TyperGroup):
         self._has_plugins = False
 
     def get_params(self, ctx: Any) -> Any:
-        params = super().get_params(ctx)
-        for param in params:
-            if getattr(param, "is_flag", False):
-                param.metavar = ""  # shown as it is typed
-        return params
+        return _with_plain_flags(super().get_params(ctx))
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         if cmd_name not in self.commands:
@@ -224,27 +220,28 @@ def prepared(command: Any) -> Any:
     """Make the help of a command show flags as they are typed, and errors name the options of the command that runs."""
     shown, run = command.get_params, command.invoke
 
-    def get_params(ctx: Any) -> Any:
-        params = shown(ctx)
-        for param in params:
-            if getattr(param, "is_flag", False):
-                param.metavar = ""
-        return params
-
     def invoke(ctx: Any) -> Any:
         ctx.meta[_RUNNING] = command  # the innermost of a group comes last
         return run(ctx)
 
-    command.get_params, command.invoke = get_params, invoke
+    command.get_params, command.invoke = lambda ctx: _with_plain_flags(shown(ctx)), invoke
     for inner in getattr(command, "commands", {}).values():
         prepared(inner)
     return command
 
 
+def _with_plain_flags(params: list[Any]) -> list[Any]:
+    """Make the help show a flag as it is typed."""
+    for param in params:
+        if getattr(param, "is_flag", False):
+            param.metavar = ""
+    return params
+
+
 def _as_click_command(name: str, command: Any, lines: tuple[str, ...]) -> Any:
     """Return what typer runs; ``command`` is a function with typer's annotations, or a Typer with commands."""
     if not isinstance(command, typer.Typer):
-        single = typer.Typer(**_SETTINGS)
+        single = typer.Typer(**TYPER_SETTINGS)
         single.command(name, help=flowing(command.__doc__), epilog=examples(*lines) if lines else None)(command)
         command = single
     made = typer.main.get_command(command)
@@ -252,19 +249,13 @@ def _as_click_command(name: str, command: Any, lines: tuple[str, ...]) -> Any:
     return prepared(made)
 
 
-_SETTINGS: dict[str, Any] = {
-    "add_completion": False,
-    "pretty_exceptions_enable": False,
-    "rich_markup_mode": "rich",
-    "context_settings": {"help_option_names": ["--help", "-h"]},
-}
 app = typer.Typer(
     name="kernelsketch",
     cls=Commands,
     no_args_is_help=True,
     epilog="The exit status is 0 after success, 1 after a failure, 2 after wrong usage and 130 after Ctrl-C. "
     "Run kernelsketch COMMAND --help for options and examples.",
-    **(_SETTINGS | {"add_completion": True}),
+    **(TYPER_SETTINGS | {"add_completion": True}),
 )
 
 

@@ -14,6 +14,13 @@ import typer
 from ._errors import stop_at_once
 from ._file_roles import FileRole, check_files
 
+TYPER_SETTINGS: dict[str, Any] = {
+    "add_completion": False,
+    "pretty_exceptions_enable": False,
+    "rich_markup_mode": "rich",
+    "context_settings": {"help_option_names": ["--help", "-h"]},
+}
+
 
 def option(
     default: Any,

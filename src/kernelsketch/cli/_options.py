@@ -2,54 +2,20 @@
 
 from __future__ import annotations
 
-import math
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import typer
-
 from ._errors import UsageError
 from ._file_roles import FileRole
-from ._machine_memory import available_memory
+from ._memory import BLOCK_SHARE, HALF, LEAST_BLOCK, LIBRARIES, MOST_BLOCK, memory_of
 from ._option_groups import argument, option
 
 if TYPE_CHECKING:
     from ..formats import RowStream
 
-LIBRARIES = 250_000_000  # bytes of Python and its libraries, as a rule
-LEAST_BLOCK, MOST_BLOCK = 1 << 22, 1 << 26
-BLOCK_SHARE = 32  # blocks that the memory besides the libraries would hold
-HALF = "half"  # of the memory there is: the default of --memory
-_UNITS = {"": 1, **{unit: 10 ** (3 * q) for q, unit in enumerate("KMGT", 1)}}
-_UNITS |= {f"{unit}I": 2 ** (10 * q) for q, unit in enumerate("KMGT", 1)}
-
 # The formats that kernelsketch.formats reads, repeated here because a help screen must not import it.
 FORMATS = ("libsvm", "csv", "tsv", "parquet", "arrow", "npy", "npz", "codes")
-
-
-def memory_of(text: str) -> int:
-    """Return the number of bytes that a text such as 2GB, 512MiB, 1e9 or half means."""
-    if text == HALF:
-        return available_memory() // 2
-    found = re.fullmatch(r"\s*([\d.]+(?:e\d+)?)\s*([KMGT]?I?)B?\s*", text.upper().replace("E", "e"))
-    try:
-        if found is None or (found[2] == "I"):
-            raise ValueError
-        size = int(float(found[1]) * _UNITS[found[2]])
-        if size < 1:
-            raise ValueError
-    except (ValueError, OverflowError):
-        sentence = f"{text!r} is not a size. Write it as in 2GB, 512MiB, 1500000000 or half."
-        raise typer.BadParameter(sentence, param_hint="--memory") from None
-    return size
-
-
-def size_text(size: float) -> str:
-    """Return a number of bytes, rounded up, as --memory takes it."""
-    if size < 1e9:
-        return f"{10 * math.ceil(size / 1e7)}MB"
-    return f"{math.ceil(size / 1e7) / 100:g}GB"
 
 
 def _label(text: str | None) -> str | int | None:
@@ -70,7 +36,7 @@ def text_output() -> Any:
 
 
 def output_format(*choices: str) -> Any:
-    return option(None, "Format of OUTPUT. By default it is known by the ending of the name.", choices=choices)
+    return option(None, "Format of OUTPUT. By default the ending of the name decides.", choices=choices)
 
 
 def zero_based_output() -> Any:
@@ -96,7 +62,7 @@ class InputOptions:
     panel = "Input"
     format: str | None = option(
         None,
-        f"Format of INPUT: {', '.join(FORMATS)}. By default it is known by the ending of the name or the first bytes.",
+        f"Format of INPUT: {', '.join(FORMATS)}. By default the ending of the name or the first bytes decide.",
         metavar="FORMAT",
         choices=FORMATS,
     )
@@ -183,6 +149,12 @@ class RunOptions:
 @dataclass
 class RowsOptions(RunOptions, InputOptions):
     """The options of commands that read rows."""
+
+
+def check_fraction(option: str, value: float | None, *, below: bool = False) -> None:
+    """Refuse an option that is not above 0 and at most 1, or ``below`` 1."""
+    if value is not None and not (0 < value < 1 or (value == 1 and not below)):
+        raise UsageError(f"{option} must be above 0 and {'below' if below else 'at most'} 1, got {value:g}.")
 
 
 def check_threads(running: RunOptions) -> None:

@@ -110,7 +110,7 @@ class CountedRows:
     def __iter__(self) -> Iterator[RowBlock]:
         for block in self._stream:
             self.rows += block.X.shape[0]
-            width = getattr(block.X, "n_features", block.X.shape[1])  # codes know how many features their rows had
+            width = getattr(block.X, "n_features", block.X.shape[1])  # codes store how many features their rows had
             self.n_features = max(self.n_features, width)
             yield block
             self._meter.show(self._stream.fraction, f"{self.rows:,} rows, {self.rate:,.0f} rows per second")

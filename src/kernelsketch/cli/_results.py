@@ -6,6 +6,7 @@ import json
 import math
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,22 @@ def print_facts(facts: dict[str, str], *, to_stderr: bool = False) -> None:
     width = max(map(len, facts)) + 2
     for name, text in facts.items():
         print(f"{name:{width}}{text}", file=sys.stderr if to_stderr else sys.stdout)
+
+
+def print_table(names: Sequence[str], rows: Sequence[list[str]], right: range, most: int, what: str) -> None:
+    """Print at most so many rows of a table, which are called ``what``; the columns ``right`` hold numbers."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(*names, box=None)
+    for number in right:
+        table.columns[number].justify = "right"
+    for row in rows[:most]:
+        table.add_row(*map(Text, row))
+    if len(rows) > most:
+        table.add_row(f"{len(rows) - most} more {what}: see --json")
+    Console().print(table)
 
 
 def print_json(result: Any) -> None:

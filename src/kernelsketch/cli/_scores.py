@@ -1,4 +1,4 @@
-"""How good predictions are: counts and sums over blocks of rows, and what they say at the end."""
+"""How good predictions are: counts and sums over blocks of rows, and the scores at the end."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MOST_POINTS = 1000  # pairs of a label and a prediction that a plot shows
 
 
 class ClassScores:
-    """Count pairs (label, prediction). Labels that the model does not know have a row of their own."""
+    """Count pairs (label, prediction). Labels that are no classes of the model have a row of their own."""
 
     def __init__(self, classes: Array, memory: int) -> None:
         self.classes = classes
@@ -65,7 +65,7 @@ class ClassScores:
             lines["AUC"] = "not computed: see --memory" if auc is None else f"{auc:.4f}{mean}"
             lines["calibration error"] = f"{facts['calibration_error']:.4f}, expected (ECE, {ERROR_BINS} bins)"
         if facts["unknown_labels"]:
-            lines["unknown labels"] = f"{facts['unknown_labels']:,} rows have labels that the model does not know"
+            lines["unknown labels"] = f"{facts['unknown_labels']:,} rows have labels that are no classes of the model"
         return lines
 
 
@@ -155,7 +155,9 @@ class ValueScores:
 
     def add(self, y: Array, predicted: Array, name: str) -> None:
         if y.dtype.kind not in "iufb":
-            raise InputError(f"The labels of {name} are text, but the model predicts numbers.")
+            raise InputError(
+                f"The labels of {name} are text, but the model predicts numbers: check that they belong together."
+            )
         y = y.astype(np.float64)
         if self._n == 0:
             self._origin = np.float64(y[0])

@@ -1,8 +1,10 @@
-"""What commands tell about the columns of a tabular model."""
+"""What commands print about the columns of a tabular model."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+
+from ._results import print_table
 
 if TYPE_CHECKING:
     from ..tabular import ColumnPlan
@@ -42,17 +44,10 @@ def by_importance(columns: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def print_columns(columns: list[dict[str, Any]]) -> None:
     """Print a table of the columns: what is done to each, missing values, and the importance if it is known."""
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
     known = "importance" in columns[0]
-    table = Table("column", "treatment", "missing", *(["importance"] if known else []), box=None)
-    for right in table.columns[2:]:
-        right.justify = "right"
-    for column in columns[:MOST_COLUMNS]:
+    rows = []
+    for column in columns:
         importance = [f"{100 * column['importance']:.1f} %" if column["used"] else "-"] if known else []
-        table.add_row(Text(column["name"]), Text(column["treatment"]), f"{column['missing']:,}", *importance)
-    if len(columns) > MOST_COLUMNS:
-        table.add_row(f"{len(columns) - MOST_COLUMNS} more columns: see --json")
-    Console().print(table)
+        rows.append([column["name"], column["treatment"], f"{column['missing']:,}", *importance])
+    names = ("column", "treatment", "missing", *(["importance"] if known else []))
+    print_table(names, rows, range(2, len(names)), MOST_COLUMNS, "columns")

@@ -35,7 +35,7 @@ class TableReader:
         if not self._names:
             if stream.format in ("csv", "tsv") and not (header_known or _are_names(found, model)):
                 raise InputError(
-                    f"The first line of {stream.name} may be a row or the names of columns, and the model knows no "
+                    f"The first line of {stream.name} may be a row or the names of columns, and the model has no "
                     "names: pass --no-header or --header."
                 )
             return

@@ -19,15 +19,16 @@ without importing it.
 ======================= ====================================================================================
 
 Every other error that derives from :class:`kernelsketch.exceptions.KernelsketchError`, and every ``OSError`` and
-``ValueError``, ends the command with its message as one sentence and exit status 1; for a
-:class:`~kernelsketch.exceptions.ParameterError` it is 2. A :class:`~kernelsketch.exceptions.Setting` in the message is
-shown as the option of the command that sets this parameter.
+``ValueError``, ends the command with its message as one sentence and exit status 1. The status is 2 for a
+:class:`~kernelsketch.exceptions.ParameterError` and for an error whose ``parameter`` is an option of the command. A
+:class:`~kernelsketch.exceptions.Setting` in the message is shown as the option of the command that sets this parameter.
 """
 
 from ._errors import UsageError
 from ._file_roles import FileRole
+from ._memory import memory_of
 from ._option_groups import examples, with_option_groups
-from ._options import RunOptions, memory_of
+from ._options import RunOptions
 from ._progress import ProgressMeter, format_duration
 from ._results import format_bytes, print_facts, print_json
 

@@ -10,8 +10,8 @@ _bounded.py                           a bound of the memory that pyarrow takes f
 _detect.py                            which format a file has
 _stream.py                            RowBlock, RowStream, Options; Opened: what a format returns; Writer
 _libsvm.py                            text of sparse rows
-_csv.py                               CSV: native code reads ordinary lines, _cells.py all others; _lines.py cuts lines
-_tables.py                            CSV as it is, cells of text with gaps, for tabular models
+_csv.py                               CSV, as numbers or as it is, for tabular models
+_cells.py, _lines.py                  cells of CSV by Python, where native code does not read them; lines of a file
 _labels.py                            labels that are numbers or text
 _arrow.py, _npy.py, _npz.py           columns by pyarrow, arrays by NumPy
 _codes.py                             packed codes
@@ -30,6 +30,7 @@ from ._folder import InputFiles, text_files
 from ._labels import joined_labels
 from ._libsvm import words
 from ._open import open_rows
+from ._source import endings
 from ._stream import RowBlock, RowStream
 from ._write import encoded, open_target, open_text, write_rows
 
@@ -45,6 +46,7 @@ __all__ = [
     "RowStream",
     "check_same_columns",
     "encoded",
+    "endings",
     "joined_labels",
     "open_rows",
     "open_target",

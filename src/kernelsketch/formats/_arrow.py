@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -45,23 +46,17 @@ def open_parquet(source: Source, options: Options) -> Opened:
 
 def parquet_file(source: Source, batch_bytes: int | None) -> Any:
     """Open a Parquet file, which reads a column as it goes, and not all of it at once."""
-    pa, parquet = pyarrow_module("pyarrow"), pyarrow_module("pyarrow.parquet")
-    where = source.seekable("parquet")
-    try:
-        with bounded_memory(batch_bytes):
-            metadata = parquet.ParquetFile(where).metadata
-            buffer_bytes = max(_LEAST_BUFFER, _BUFFERS // max(1, metadata.num_columns))
-            file = parquet.ParquetFile(where, metadata=metadata, pre_buffer=False, buffer_size=buffer_bytes)
-            _ = file.schema_arrow.names  # which may not be UTF-8
-    except MemoryError:
-        raise _too_large(source, batch_bytes) from None
-    except (pa.ArrowException, OSError, UnicodeError) as error:
-        raise damage(source, error) from None
+    parquet, where = pyarrow_module("pyarrow.parquet"), source.seekable("parquet")
+    with _reading(source, batch_bytes):
+        metadata = parquet.ParquetFile(where).metadata
+        buffer_bytes = max(_LEAST_BUFFER, _BUFFERS // max(1, metadata.num_columns))
+        file = parquet.ParquetFile(where, metadata=metadata, pre_buffer=False, buffer_size=buffer_bytes)
+        _ = file.schema_arrow.names  # which may not be UTF-8
     return file
 
 
 def rows_of_bytes(metadata: Any, most_bytes: int, most_rows: int) -> int:
-    """Return how many rows of a Parquet file take about so many bytes, by what it tells of its row groups."""
+    """Return how many rows of a Parquet file take about so many bytes, by the sizes of its row groups."""
     nested = [j for j in range(metadata.num_columns) if metadata.schema.column(j).max_repetition_level > 0]
     row_bytes = 1.0
     for number in range(metadata.num_row_groups):
@@ -72,14 +67,14 @@ def rows_of_bytes(metadata: Any, most_bytes: int, most_rows: int) -> int:
 
 
 def open_arrow(source: Source, options: Options) -> Opened:
-    schema, batches = read_arrow(source, options.batch_bytes)
+    schema, batches = read_arrow(source)
     return _columns_of(schema, options)(source, schema, options).opened(batches, None)
 
 
-def read_arrow(source: Source, batch_bytes: int | None) -> tuple[Any, Iterator[Any]]:
+def read_arrow(source: Source) -> tuple[Any, Iterator[Any]]:
     """Return the schema and the record batches of a file or a stream of Arrow."""
     pa, ipc = pyarrow_module("pyarrow"), pyarrow_module("pyarrow.ipc")
-    try:
+    with _reading(source):
         if source.head.startswith(b"ARROW1"):
             where = source.seekable("arrow")
             reader = ipc.open_file(pa.OSFile(str(where)) if where is source.path else where)
@@ -88,8 +83,6 @@ def read_arrow(source: Source, batch_bytes: int | None) -> tuple[Any, Iterator[A
             reader = ipc.open_stream(pa.PythonFile(source.file, "r"))
             batches = iter(reader)
         _ = reader.schema.names  # which may not be UTF-8
-    except (pa.ArrowException, OSError, UnicodeError) as error:
-        raise damage(source, error) from None
     return reader.schema, batches
 
 
@@ -99,17 +92,31 @@ def next_batch(source: Source, batches: Iterator[Any], batch_bytes: int | None) 
     Its offsets, indices and texts are checked, because pyarrow would read whatever memory they point to. A batch that
     takes more than ``batch_bytes`` of memory is refused.
     """
+    with _reading(source, batch_bytes):
+        batch = next(batches, None)
+        if batch is not None:
+            batch.validate(full=True)
+    return batch
+
+
+@contextmanager
+def _reading(source: Source, batch_bytes: int | None = None) -> Iterator[None]:
+    """Turn errors of pyarrow into ours, and refuse what takes more than ``batch_bytes`` of memory."""
     try:
         with bounded_memory(batch_bytes):
-            batch = next(batches, None)
-            if batch is not None:
-                batch.validate(full=True)
+            yield
     except MemoryError:
-        raise _too_large(source, batch_bytes) from None
+        raise InputError(
+            f"{source.name}: a batch of its rows takes more than {batch_bytes} bytes of memory. Raise ",
+            Setting("batch_bytes"),
+            ", or write the file with smaller row groups, pages or record batches.",
+        ) from None
     except (pyarrow_module("pyarrow").ArrowException, OSError, UnicodeError) as error:
         source.check_size()
-        raise damage(source, error) from None
-    return batch
+        reason = str(error).rstrip(". ")
+        raise InputError(
+            f"{source.name} cannot be read: {reason}. It is damaged or of another format: get it again."
+        ) from None
 
 
 def text_lengths(column: Any) -> Array:
@@ -143,7 +150,7 @@ class _ArrowColumns:
         if len(set(names)) < len(names):
             raise InputError(f"{name} has several columns of the same name: rename them.")
         if not self._features:
-            raise InputError(f"{name} has no column of features.")
+            raise InputError(f"{name} has no column besides the label: a row needs at least one feature.")
         self.sparse = _is_sparse(names)
         self.used = [INDICES, VALUES, *([label] if label else [])] if self.sparse else list(names)
         if self.sparse:
@@ -231,7 +238,9 @@ class _ArrowColumns:
         ends = [column.offsets.to_numpy().astype(np.int64) for column in lists]
         ends = [end - end[0] for end in ends]
         if not np.array_equal(*ends):
-            raise InputError(f"{self._source.name}: {INDICES!r} and {VALUES!r} have lists of different lengths.")
+            raise InputError(
+                f"{self._source.name}: {INDICES!r} and {VALUES!r} have lists of different lengths: write it again."
+            )
         flat = [self._column(column.flatten(), "in a list", done).to_numpy(zero_copy_only=False) for column in lists]
         ids = flat[0].astype(np.int64)
         largest = int(ids.max(initial=-1))
@@ -348,16 +357,3 @@ def pyarrow_module(module: str) -> Any:
         return importlib.import_module(module)
     except ImportError:
         raise MissingExtraError("data", "pyarrow") from None
-
-
-def _too_large(source: Source, batch_bytes: int | None) -> InputError:
-    return InputError(
-        f"{source.name}: a batch of its rows takes more than {batch_bytes} bytes of memory. Raise ",
-        Setting("batch_bytes"),
-        ", or write the file with smaller row groups, pages or record batches.",
-    )
-
-
-def damage(source: Source, error: Exception) -> InputError:
-    reason = str(error).rstrip(". ")
-    return InputError(f"{source.name} cannot be read: {reason}. It is damaged or of another format: get it again.")

@@ -2,8 +2,8 @@
 
 A few kilobytes of Parquet or Arrow may hold billions of values, and pyarrow decodes a batch of rows as a whole, without
 any bound of its own. On Linux the system can refuse memory beyond a bound, and the library then raises a MemoryError.
-pyarrow's own pools of memory take a gigabyte ahead of the need, which makes the bound as vague; the command line
-therefore lets it take memory from the system (``cli/__init__.py``).
+pyarrow's own memory pools reserve 1 GB in advance, which makes the bound as vague; the command line therefore
+makes it take memory from the system (``cli/__init__.py``).
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ except ImportError:  # Windows
 
 @contextmanager
 def bounded_memory(most: int | None) -> Iterator[None]:
-    """Within, the process may take ``most`` bytes more than it has; then an allocation fails. None means no bound.
+    """Limit the process to ``most`` bytes more than it has; beyond that an allocation fails. None means no bound.
 
-    The bound holds for all threads of the process. Where the system cannot tell or set it, there is none.
+    The bound holds for all threads of the process. Where the system cannot set it, there is none.
     """
     before = None if most is None else _allocated()
     if most is None or before is None:
@@ -41,7 +41,7 @@ def bounded_memory(most: int | None) -> Iterator[None]:
 
 
 def _allocated() -> int | None:
-    """Return the bytes of memory that the process has asked for, as the limit counts them; None if nobody tells."""
+    """Return the bytes that the process has allocated, as the limit counts them; None if they cannot be read."""
     try:
         return int(Path("/proc/self/statm").read_text().split()[5]) * int(os.sysconf("SC_PAGE_SIZE"))
     except (OSError, ValueError, IndexError):

@@ -130,6 +130,9 @@ class CsvColumns:
         named = f" ({self._names[column]!r})" if self._names else ""
         return f"{self._name}, line {batch.line(row)}, column {column + 1}{named}"
 
+    def place_of_label(self, batch: Batch, row: int) -> str:
+        return self.place(batch, row, self.label or 0)
+
     def good_rows(self, batch: Batch) -> tuple[int, InputError | None]:
         """Return the number of rows before the first with another number of cells, and the fault of that one."""
         rows, width = batch.rows, self.width

@@ -1,4 +1,4 @@
-"""Compressed bytes: gzip, bzip2 and xz by Python, Zstandard by an extra. The first bytes tell which it is."""
+"""Compressed bytes: gzip, bzip2 and xz by Python, Zstandard by an extra. The first bytes decide."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class _Decompressed(io.RawIOBase):
 class _FrameReader:
     """Reads frames one after the other, a little at a time, whatever they expand to.
 
-    The libraries' own readers take a truncated file of Zstandard for a short one, and an xz file may ask for gigabytes.
+    The libraries' own readers take a truncated file of Zstandard for a short one, and an xz file may declare gigabytes.
     """
 
     def __init__(self, file: IO[bytes], new: Callable[[], Any], padding: bytes = b"") -> None:

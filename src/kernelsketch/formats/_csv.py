@@ -1,12 +1,12 @@
-"""CSV and TSV, read: cells of numbers, and one column of labels. Quoting is that of Python's csv module.
+"""CSV and TSV, read: cells of numbers, or a table as it is, and one column of labels. Quoting is that of Python's csv.
 
-Native code reads ordinary lines, and stops before any other line; Python (``_cells.py``) reads that one. Python also
-reads the first rows where they decide whether labels are strings.
+Native code reads ordinary lines of numbers, and stops before any other line; Python (``_cells.py``) reads that one.
+Python also reads the first rows where they decide whether labels are strings, and the cells of tables.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -16,7 +16,7 @@ import numpy as np
 from .._array import Array
 from .._rounding import NUMBER
 from ..exceptions import InputError, Sentence, Setting
-from ._cells import MISSING, Batch, CsvColumns, Records, delimiter_hint
+from ._cells import CELL_BYTES, MISSING, CsvColumns, Records, delimiter_hint
 from ._labels import LabelColumn, joined_labels, numbered_texts
 from ._lines import Lines, longest_line
 from ._native_text import CsvTaken, distinct_texts, parse_csv
@@ -33,12 +33,13 @@ def open_tsv(source: Source, options: Options) -> Opened:
 
 
 def open_csv(source: Source, options: Options) -> Opened:
-    start = begin_csv(source, options, _is_header)
-    blocks = _Reader(start, options).blocks()
-    return Opened(blocks, start.table.n_features, None, start.feature_names, label_name=start.label_name)
+    start = _begin(source, options)
+    blocks = _table_blocks(start, options) if options.as_table else _Reader(start, options).blocks()
+    table = start.table
+    return Opened(blocks, table.n_features, None, start.feature_names, options.as_table, start.label_name)
 
 
-class CsvStart(NamedTuple):
+class _Start(NamedTuple):
     """A file of which the header has been read."""
 
     lines: Lines
@@ -48,8 +49,8 @@ class CsvStart(NamedTuple):
     label_name: str | None
 
 
-def begin_csv(source: Source, options: Options, is_header: Callable[[list[str], Any], bool]) -> CsvStart:
-    """Read the header, if there is one; ``is_header(cells, label)`` decides it where the options do not."""
+def _begin(source: Source, options: Options) -> _Start:
+    """Read the header, if there is one."""
     chunk = max(_LEAST_CHUNK, min(_CHUNK * options.threads, options.block_bytes))
     most = longest_line(options.block_bytes)
     lines = Lines(source, chunk, most)
@@ -63,7 +64,7 @@ def begin_csv(source: Source, options: Options, is_header: Callable[[list[str], 
         is_named = isinstance(options.label, str) and (
             options.label_beside is None or options.label in [cell.strip() for cell in cells]
         )
-        header = is_named or is_header(cells, options.label)
+        header = is_named or (_names_a_table(cells) if options.as_table else _is_header(cells, options.label))
     names = tuple(cell.strip() for cell in cells) if header else None
     hint = delimiter_hint(cells, records.delimiter) if options.delimiter is None else ""
     try:
@@ -83,13 +84,26 @@ def begin_csv(source: Source, options: Options, is_header: Callable[[list[str], 
         records.give_back(first)
     feature_names = names if label is None or names is None else names[:label] + names[label + 1 :]
     label_name = None if names is None or label is None else names[label]
-    return CsvStart(lines, records, table, feature_names, label_name)
+    return _Start(lines, records, table, feature_names, label_name)
 
 
 def _is_header(cells: list[str], label: Any) -> bool:
     """Return whether the feature cells have words and no numbers. A line with both is a row with a bad cell."""
     are_numbers = _are_numbers(cells, label)
     return bool(are_numbers) and not any(are_numbers)
+
+
+def _names_a_table(cells: list[str]) -> bool:
+    """Return whether the first line has names: words in all cells, of which the first may be empty.
+
+    Categories are words too, so one gap, one number, or one cell of digits without letters, such as a date or an
+    amount, makes it a row.
+    """
+    return not any(map(_is_value, cells)) and all(cell.strip() for cell in cells[1:])
+
+
+def _is_value(cell: str) -> bool:
+    return NUMBER.fullmatch(cell) is not None or (any(map(str.isdigit, cell)) and not any(map(str.isalpha, cell)))
 
 
 def _are_numbers(cells: list[str], label: Any) -> list[bool]:
@@ -99,10 +113,28 @@ def _are_numbers(cells: list[str], label: Any) -> list[bool]:
     return [NUMBER.fullmatch(cell) is not None for cell in known]
 
 
+def _table_blocks(start: _Start, options: Options) -> Iterator[RowBlock]:
+    """Yield cells of text with gaps. No cell has to be a number."""
+    table, records = start.table, start.records
+    labels = LabelColumn(options.text_labels, options.block_bytes, ignored=options.ignore_labels)
+    while (batch := records.take(options.rows_a_block(table.width, CELL_BYTES))) is not None:
+        good, fault = table.good_rows(batch)
+        cells = np.empty((good, table.width), object)
+        for row in range(good):
+            cells[row] = batch.rows[row]
+        X, y = cells, None
+        if table.label is not None:
+            y = labels.of_texts(cells[:, table.label].tolist(), partial(table.place_of_label, batch))
+            X = np.delete(cells, table.label, axis=1)
+        if fault is not None:
+            raise fault
+        yield RowBlock(X, y)
+
+
 class _Reader:
     """Fills blocks, by native code where that can read the lines."""
 
-    def __init__(self, start: CsvStart, options: Options) -> None:
+    def __init__(self, start: _Start, options: Options) -> None:
         self._lines, self._records, self._table = start.lines, start.records, start.table
         self._threads = options.threads
         self._dtype = np.dtype(np.float64 if options.dtype is None else options.dtype)
@@ -139,14 +171,11 @@ class _Reader:
             return 0
         found, texts, fault = self._table.split(batch, self._dtype)
         if self._table.label is not None:
-            ys.append(self._labels.of_texts(texts, partial(self._place_of_label, batch)))
+            ys.append(self._labels.of_texts(texts, partial(self._table.place_of_label, batch)))
         if fault is not None:
             raise fault
         X[: len(found)] = found
         return len(found)
-
-    def _place_of_label(self, batch: Batch, row: int) -> str:
-        return self._table.place(batch, row, self._table.label or 0)
 
     def _natively(self, X: Array, ys: list[Array]) -> int:
         label, is_text = self._table.label, self._labels.text

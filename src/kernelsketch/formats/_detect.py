@@ -1,10 +1,11 @@
-"""Which format a file has: the ending of its name tells it, otherwise its first bytes do."""
+"""Which format a file has: the ending of its name decides, otherwise its first bytes."""
 
 from __future__ import annotations
 
 import re
 
 from ..exceptions import InputError, Setting
+from ._lines import BOM
 from ._source import Source
 
 READABLE = ("libsvm", "csv", "tsv", "parquet", "arrow", "npy", "npz", "codes")
@@ -37,7 +38,7 @@ _PAIR = re.compile(rb"[ \t](qid|\d+):\S")
 
 
 def format_of(source: Source) -> str:
-    """Return the format; the name decides unless it says nothing, as ``a9a`` and ``data.txt`` do."""
+    """Return the format. Names such as ``a9a`` and ``data.txt`` leave the decision to the first bytes."""
     found = BY_ENDING.get(source.suffix)
     if found in READABLE:
         return found
@@ -52,7 +53,7 @@ def format_of(source: Source) -> str:
             "index with --text. To use its fields as columns, store them as a table first, for example with "
             "pandas.read_json(name, lines=True).to_parquet('rows.parquet')."
         )
-    for line in source.head.removeprefix(b"\xef\xbb\xbf").splitlines():
+    for line in source.head.removeprefix(BOM).splitlines():
         if not line.strip() or line.lstrip().startswith(b"#"):
             continue
         if _PAIR.search(line):
@@ -61,7 +62,7 @@ def format_of(source: Source) -> str:
             return "tsv" if line.count(b"\t") > line.count(b",") else "csv"
         break
     raise InputError(
-        f"{source.name}: neither its name nor its first bytes tell the format. Pass ",
+        f"{source.name}: the format cannot be recognized by the name or by the first bytes. Pass ",
         Setting("format", ...),
         f" with one of {', '.join(READABLE)}.",
         parameter="format",

@@ -23,7 +23,7 @@ from ._arrow import next_batch, parquet_file, pyarrow_module, read_arrow, rows_o
 from ._cells import CELL_BYTES, delimiter_hint
 from ._detect import format_of
 from ._folder import text_files
-from ._lines import CR_HINT
+from ._lines import BOM, CR_HINT
 from ._source import Source
 from ._stream import check_delimiter
 from ._write import encoded, open_target, open_text
@@ -43,28 +43,14 @@ _MOST_ROWS = 1 << 13  # of a batch of Parquet
 
 @dataclass
 class Documents:
-    """A block of documents.
+    """A block of documents, with their records as they are in the file."""
 
-    Attributes
-    ----------
-    texts : list of str, bytes or None
-        The text of each document; None where there is none, and ``faults`` says why.
-    ids, values : list
-        The ids and the values of the column that decides which document stays; empty if they were not asked for.
-    records : list of bytes, or a pyarrow batch
-        The records as they are in the file.
-    faults : dict
-        Sentences about documents that have no text, by their number in the block.
-    replaced : int
-        Number of documents with bytes that are not UTF-8.
-    """
-
-    texts: list[Any] = field(default_factory=list)
-    ids: list[Any] = field(default_factory=list)
-    values: list[Any] = field(default_factory=list)
-    records: Any = field(default_factory=list)
-    faults: dict[int, str] = field(default_factory=dict)
-    replaced: int = 0
+    texts: list[Any] = field(default_factory=list)  # str or bytes; None where there is none
+    ids: list[Any] = field(default_factory=list)  # empty if they were not requested, as are the values
+    values: list[Any] = field(default_factory=list)  # of the column that decides which document stays
+    records: Any = field(default_factory=list)  # bytes, or a batch of pyarrow
+    faults: dict[int, str] = field(default_factory=dict)  # why a document has no text, by its number in the block
+    replaced: int = 0  # number of documents with bytes that are not UTF-8
 
 
 @dataclass(frozen=True)
@@ -108,22 +94,23 @@ class DocumentStream:
         self.columns: list[str] = []  # of CSV, Parquet and Arrow
         self.schema: Any = None  # of Parquet and Arrow
         self._done: float | None = 0.0
+        self._block = Documents()  # which is being filled
         self._first_fields: list[str] = []
         self._has_ids = False
         if path != "-" and os.path.isdir(path):
             self.format = "files"
-            self._blocks = self._files(path, text_files(path) if files is None else files)
+            names = text_files(path) if files is None else files
+            if not names:
+                raise InputError(f"{path} has no files: check the name.")
+            self._blocks = self._filled(self._files(path, names))
             return
         self._source = source = Source(path)
         try:
             self.format = _format(source)
-            self._blocks = {
-                "jsonl": self._jsonl,
-                "csv": self._csv,
-                "tsv": self._csv,
-                "parquet": self._parquet,
-                "arrow": self._arrow,
-            }[self.format](source)
+            if self.format in TABLES:
+                self._blocks = self._parquet(source) if self.format == "parquet" else self._arrow(source)
+            else:
+                self._blocks = self._filled(self._jsonl(source) if self.format == "jsonl" else self._csv(source))
         except BaseException:
             source.close()
             raise
@@ -148,80 +135,82 @@ class DocumentStream:
 
     # Lines.
 
-    def _jsonl(self, source: Source) -> Iterator[Documents]:
-        block, size = Documents(), 0
+    def _filled(self, sizes: Iterator[int]) -> Iterator[Documents]:
+        """Yield blocks. ``sizes`` adds one record after the other to the block, and yields what each takes of it."""
+        size = 0
+        for added in sizes:
+            size += added + RECORD_BYTES
+            if size >= BLOCK_BYTES:
+                yield self._finished()
+                size = 0
+        if self._block.records:
+            yield self._finished()
+
+    def _finished(self) -> Documents:
+        """Return the block and begin the next one.
+
+        A name of ids that no record of the first block has is wrong. Single ids may be missing.
+        """
+        if self._first_fields and not self._has_ids:
+            shown = ", ".join(map(repr, self._first_fields[:20]))
+            raise InputError(
+                f"{self.name} has no field {self._wanted.id!r} for ids. Its fields are {shown}. Name one of them with ",
+                Setting("id", ...),
+                ".",
+            )
+        self._first_fields = []
+        block, self._block = self._block, Documents()
+        return block
+
+    def _jsonl(self, source: Source) -> Iterator[int]:
         for number, line in enumerate(iter(lambda: source.file.readline(self._most + 1), b""), 1):
             if len(line) > self._most // 2 and self._is_too_long(line):
                 raise too_long(f"{self.name}, line {number}", self._most)
-            block.records.append(line)
+            self._block.records.append(line)
             if self._records_only:
-                block.texts.append(None)
+                self._block.texts.append(None)
             else:
-                self._json_line(block, line, number)
-            size += len(line) + RECORD_BYTES
-            if size >= BLOCK_BYTES:
-                yield self._with_ids(block)
-                block, size = Documents(), 0
-        if block.records:
-            yield self._with_ids(block)
+                self._json_line(line, number)
+            yield len(line)
 
     def _is_too_long(self, line: bytes) -> bool:
         """Return whether a line is longer than the limit, or its lists and objects take more memory than its text."""
         brackets = line.count(b"[") + line.count(b"{")
         return len(line) > self._most or BRACKET_BYTES * brackets + VALUE_GROWTH * len(line) > GROWTH * self._most
 
-    def _with_ids(self, block: Documents) -> Documents:
-        """Refuse a name of ids that no record of the first block has: it is a wrong name. Single ids may be missing."""
-        if self._first_fields and not self._has_ids:
-            shown = ", ".join(map(repr, self._first_fields[:20]))
-            raise InputError(f"{self.name} has no field {self._wanted.id!r} for ids. Its fields are {shown}.")
-        self._first_fields = []
-        return block
-
-    def _json_line(self, block: Documents, line: bytes, number: int) -> None:
-        found: Any = None
+    def _json_line(self, line: bytes, number: int) -> None:
         if line.isspace():
-            self._add(block, None, {}, f"line {number} is blank")
+            self._add(None, {}, f"line {number} is blank")
             return
+        text, replaced = _decoded(line.removeprefix(BOM) if number == 1 else line)
+        self._block.replaced += replaced
         try:
-            found = _loads((line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line).decode())
-        except UnicodeDecodeError:
-            block.replaced += 1
-            try:
-                found = json.loads(line.decode("utf-8", "replace"))
-            except NOT_JSON as error:
-                self._no_json(block, number, error, line)
-                return
+            found = _loads(text)
         except NOT_JSON as error:
-            self._no_json(block, number, error, line)
+            fault = str(error)
+            if isinstance(error, json.JSONDecodeError):
+                fault = f"{error.msg.removesuffix(' at')}, at column {error.colno}"
+            hint = f". {CR_HINT}" if b"\r" in line.rstrip() else ""
+            self._add(None, {}, f"line {number} is not JSON: {fault}{hint}")
             return
-        if not isinstance(found, dict):
-            self._add(block, None, {}, f"line {number} is {_kind(found)}, not a JSON object")
-            return
-        self._add(block, found.get(self._wanted.text, _ABSENT), found, f"line {number}")
+        if isinstance(found, dict):
+            self._add(found.get(self._wanted.text, _ABSENT), found, f"line {number}")
+        else:
+            self._add(None, {}, f"line {number} is {_kind(found)}, not a JSON object")
 
-    def _no_json(self, block: Documents, number: int, error: Exception, line: bytes) -> None:
-        fault = (
-            f"{error.msg.removesuffix(' at')}, at column {error.colno}"
-            if isinstance(error, json.JSONDecodeError)
-            else str(error)
-        )
-        if b"\r" in line.rstrip():
-            fault += f". {CR_HINT}"
-        self._add(block, None, {}, f"line {number} is not JSON: {fault}")
-
-    def _add(self, block: Documents, text: Any, record: Any, where: str) -> None:
+    def _add(self, text: Any, record: Any, where: str) -> None:
         """Add a document whose text may be missing."""
+        block = self._block
         if not isinstance(text, (str, bytes)):
             what: str = where
-            if record:
-                name = self._wanted.text
-                if text is _ABSENT:
-                    shown = ", ".join(map(repr, list(record)[:10]))
-                    known = f"{where} has no field {name!r}; it has {shown}. If its text is one of these, pass "
-                    what = Sentence(known, Setting("text", ...))
-                else:
-                    what = f"{where}: field {name!r} is {_kind(text)}, not a text"
+            if record and text is _ABSENT:
+                shown = ", ".join(map(repr, list(record)[:10]))
+                known = (
+                    f"{where} has no field {self._wanted.text!r}; it has {shown}. If its text is one of these, pass "
+                )
+                what = Sentence(known, Setting("text", ...))
+            elif record:
+                what = f"{where}: field {self._wanted.text!r} is {_kind(text)}, not a text"
             block.faults[len(block.texts)] = Sentence(f"{self.name}, ", what, ".")
             text = None
         block.texts.append(text)
@@ -232,7 +221,7 @@ class DocumentStream:
         if self._wanted.value is not None:
             block.values.append(record.get(self._wanted.value))
 
-    def _csv(self, source: Source) -> Iterator[Documents]:
+    def _csv(self, source: Source) -> Iterator[int]:
         csv.field_size_limit(1 << 40)  # cells may be of any length
         lines = _RawLines(source, self._most)
         delimiter = self._delimiter or ("\t" if self.format == "tsv" else ",")
@@ -245,10 +234,9 @@ class DocumentStream:
         hint = delimiter_hint(names, delimiter) if self._delimiter is None else ""
         for name in (self._wanted.text, *self._wanted.others):
             self._check_column(name, names, hint)
-        return self._csv_blocks(reader, lines, names)
+        return self._csv_records(reader, lines, names)
 
-    def _csv_blocks(self, reader: Any, lines: _RawLines, names: list[str]) -> Iterator[Documents]:
-        block, size = Documents(), 0
+    def _csv_records(self, reader: Any, lines: _RawLines, names: list[str]) -> Iterator[int]:
         places = [names.index(name) for name in (self._wanted.text, *self._wanted.others)]
         while True:
             first = lines.number + 1
@@ -258,23 +246,18 @@ class DocumentStream:
                 raise InputError(f"{self.name}, line {lines.number}: {error}. Fix the line.") from None
             raw = lines.take()
             if cells is None:
-                break
-            block.records.append(raw)
-            block.replaced += lines.replaced
-            lines.replaced = 0
+                return
+            self._block.records.append(raw)
+            self._block.replaced += lines.replaced
+            lines.replaced = False
             if not cells:
-                self._add(block, None, {}, f"line {first} is blank")
+                self._add(None, {}, f"line {first} is blank")
             elif len(cells) != len(names):
-                self._add(block, None, {}, f"line {first} has {len(cells)} cells, and the first line has {len(names)}")
+                self._add(None, {}, f"line {first} has {len(cells)} cells, and the first line has {len(names)}")
             else:
                 record = {names[column]: cells[column] for column in places}
-                self._add(block, record[self._wanted.text], record, f"line {first}")
-            size += len(raw) + RECORD_BYTES + CELL_BYTES * len(cells)
-            if size >= BLOCK_BYTES:
-                yield block
-                block, size = Documents(), 0
-        if block.records:
-            yield block
+                self._add(record[self._wanted.text], record, f"line {first}")
+            yield len(raw) + CELL_BYTES * len(cells)
 
     def _check_column(self, name: str, names: list[str], hint: str = "") -> None:
         if names.count(name) == 1:
@@ -292,7 +275,7 @@ class DocumentStream:
         return self._batches(file.iter_batches(batch_size=rows, use_threads=False), file.metadata.num_rows)
 
     def _arrow(self, source: Source) -> Iterator[Documents]:
-        schema, batches = read_arrow(source, self._batch_bytes)
+        schema, batches = read_arrow(source)
         self._check_schema(schema)
         return self._batches(batches, None)
 
@@ -316,18 +299,18 @@ class DocumentStream:
             if batch is None:
                 return
             for part in self._parts(batch, done):
-                block = Documents(records=part)
+                self._block.records = part
                 if self._records_only:
-                    block.texts = [None] * part.num_rows
-                    yield block
+                    self._block.texts = [None] * part.num_rows
+                    yield self._finished()
                     continue
                 columns = {name: part.column(name).to_pylist() for name in (self._wanted.text, *self._wanted.others)}
                 for row in range(part.num_rows):
                     record = {name: values[row] for name, values in columns.items()}
-                    self._add(block, record[self._wanted.text], record, f"row {done + row}")
+                    self._add(record[self._wanted.text], record, f"row {done + row}")
                 done += part.num_rows
                 self._done = None if n_rows is None else done / max(1, n_rows)
-                yield block
+                yield self._finished()
 
     def _parts(self, batch: Any, done: int) -> Iterator[Any]:
         """Yield a batch in parts whose texts are those of a block; the dictionary of a column may repeat long ones."""
@@ -344,13 +327,9 @@ class DocumentStream:
 
     # Folders.
 
-    def _files(self, folder: str, names: list[str]) -> Iterator[Documents]:
-        if not names:
-            raise InputError(f"{folder} has no files: check the name.")
-        return self._file_blocks(folder, names)
-
-    def _file_blocks(self, folder: str, names: list[str]) -> Iterator[Documents]:
-        block, size = Documents(), 0
+    def _files(self, folder: str, names: list[str]) -> Iterator[int]:
+        if self._wanted.value is not None:
+            raise InputError(f"{folder} is a folder of texts, which have no field {self._wanted.value!r}.")
         for number, name in enumerate(names, 1):
             source = Source(os.path.join(folder, name))
             try:
@@ -359,22 +338,15 @@ class DocumentStream:
                 source.close()
             if len(content) > self._most:
                 raise too_long(source.name, self._most)
-            id = name.replace(os.sep, "/")
-            text = content.decode("utf-8", "replace")
-            block.replaced += "\ufffd" in text and content != text.encode()
-            block.records.append(encoded(json.dumps({"id": id, "text": text}, ensure_ascii=False)) + b"\n")
-            block.texts.append(text)
+            text, replaced = _decoded(content)
+            record = {"id": name.replace(os.sep, "/"), "text": text}
+            self._block.replaced += replaced
+            self._block.records.append(encoded(json.dumps(record, ensure_ascii=False)) + b"\n")
+            self._block.texts.append(text)
             if self._wanted.id is not None:
-                block.ids.append(id)
-            if self._wanted.value is not None:
-                raise InputError(f"{folder} is a folder of texts, which have no field {self._wanted.value!r}.")
-            size += len(content) + RECORD_BYTES
+                self._block.ids.append(record["id"])
             self._done = number / len(names)
-            if size >= BLOCK_BYTES:
-                yield block
-                block, size = Documents(), 0
-        if block.records:
-            yield block
+            yield len(content)
 
 
 class DocumentWriter:
@@ -444,7 +416,7 @@ class _RawLines:
         self._file, self._name, self._most, self._size = source.file, source.name, most, 0
         self._waiting: list[bytes] = []  # the last first
         self._taken: list[bytes] = []
-        self.number = self.replaced = 0
+        self.number, self.replaced = 0, False
 
     def __iter__(self) -> _RawLines:
         return self
@@ -463,12 +435,10 @@ class _RawLines:
         if self._size > self._most:
             raise too_long(f"{self._name}, line {self.number}", self._most)
         if self.number == 1:
-            line = line.removeprefix(b"\xef\xbb\xbf")
-        try:
-            return line.decode()
-        except UnicodeDecodeError:
-            self.replaced = 1
-            return line.decode("utf-8", "replace")
+            line = line.removeprefix(BOM)
+        text, replaced = _decoded(line)
+        self.replaced = self.replaced or replaced
+        return text
 
     def take(self) -> bytes:
         """Return the bytes of the lines since the last call."""
@@ -482,6 +452,12 @@ def too_long(where: str, most: int) -> InputError:
         Setting("most_bytes"),
         ", or split the document.",
     )
+
+
+def _decoded(content: bytes) -> tuple[str, bool]:
+    """Return text, and whether some of its bytes are not UTF-8 and had to be replaced."""
+    text = content.decode("utf-8", "replace")
+    return text, "\ufffd" in text and content != text.encode()
 
 
 _ABSENT = object()
@@ -505,7 +481,7 @@ def _kind(value: Any) -> str:
 
 
 def _format(source: Source) -> str:
-    if source.suffix in _JSON or source.head.lstrip().removeprefix(b"\xef\xbb\xbf").startswith(b"{"):
+    if source.suffix in _JSON or source.head.lstrip().removeprefix(BOM).startswith(b"{"):
         return "jsonl"
     found = format_of(source)
     if found not in DOCUMENT_FORMATS:

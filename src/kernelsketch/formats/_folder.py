@@ -54,14 +54,9 @@ def text_files(folder: str, outputs: Iterable[str] = ()) -> list[str]:
 
 
 class InputFiles:
-    """The files that a command reads several times, as they were when it began.
+    """The files and folders that a command reads several times, as they were when it began.
 
-    Parameters
-    ----------
-    inputs : sequence of str
-        Files and folders.
-    outputs : sequence of str
-        Files that are written meanwhile; where they lie in a folder that is read, they are no documents.
+    ``outputs`` are files that are written meanwhile; where they lie in a folder that is read, they are no documents.
     """
 
     def __init__(self, inputs: Sequence[str], outputs: Sequence[str]) -> None:

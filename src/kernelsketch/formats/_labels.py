@@ -27,17 +27,12 @@ class LabelColumn:
     """Decides once whether labels are strings, and refuses later labels that do not fit."""
 
     def __init__(self, text: bool | None, block_bytes: int, *, ignored: bool = False) -> None:
-        self._text, self._ignored, self._given = True if ignored else text, ignored, text is not None
-        self._most = block_bytes
-
-    @property
-    def text(self) -> bool | None:
-        """Whether labels are strings; None as long as this is undecided."""
-        return self._text
+        self.text = True if ignored else text  # whether labels are strings; None as long as this is undecided
+        self._ignored, self._given, self._most = ignored, text is not None, block_bytes
 
     def may_be_inexact(self, numbers: Array) -> bool:
-        """Return whether numbers may have lost digits, so that their text has to be looked at."""
-        return not (self._text or self._given) and len(numbers) > 0 and bool((np.abs(numbers) >= LARGEST_EXACT).any())
+        """Return whether numbers may have lost digits, so that their text must be compared."""
+        return not (self.text or self._given) and len(numbers) > 0 and bool((np.abs(numbers) >= LARGEST_EXACT).any())
 
     def chosen(self, numbers: Array, first_text: int, texts: Callable[[], Any], place: Place) -> Array:
         """Return the labels of a block: ``numbers``, or strings if label ``first_text`` (-1: none) is not a number."""
@@ -45,9 +40,9 @@ class LabelColumn:
             return np.zeros(len(texts()), np.str_)
         if first_text < 0 and self.may_be_inexact(numbers):
             first_text = _inexact(numbers, texts)
-        if self._text is None and len(numbers):
-            self._text = first_text >= 0
-        if not self._text:
+        if self.text is None and len(numbers):
+            self.text = first_text >= 0
+        if not self.text:
             if first_text >= 0:
                 raise InputError(
                     f"{place(first_text)}: the label {texts()[first_text]!r} is not a number, or has more digits than "
@@ -69,7 +64,7 @@ class LabelColumn:
             self.of_texts(texts[:missing], place)  # which may have an error
             what = f"the label is missing ({texts[missing]!r}). Drop the row, or give it a label"
             raise InputError(f"{place(missing)}: {what}.")
-        if self._text:
+        if self.text:
             return self.chosen(np.empty(0), -1, lambda: texts, place)
         numbers, first_text = np.full(len(texts), np.nan), -1
         for k, text in enumerate(texts):
@@ -103,7 +98,7 @@ def joined_labels(parts: list[Array], most: int) -> Array:
 
 
 def check_lengths(labels: Array, place: Place) -> None:
-    """Refuse text labels that are longer than names are."""
+    """Refuse text labels that are too long to be class names."""
     if labels.dtype.kind != "O" and labels.dtype.itemsize <= 4 * MOST_LENGTH:
         return
     for k, text in enumerate(labels.tolist()):

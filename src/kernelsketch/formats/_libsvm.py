@@ -14,7 +14,7 @@ from .._array import Array
 from .._validation import check_rows
 from ..exceptions import InputError, Sentence, Setting
 from ._labels import LabelColumn, numbered_texts
-from ._lines import CR_HINT, line_too_long, longest_line
+from ._lines import BOM, CR_HINT, line_too_long, longest_line
 from ._native_text import (
     LARGEST_ID,
     Fault,
@@ -86,7 +86,7 @@ def _whole_lines(source: Source, chunk: int, limit: int) -> Iterator[bytes]:
     pending, started = bytearray(), False
     while data := source.file.read(max(chunk - len(pending), min(chunk, 1 << 16))):
         if not started:
-            data, started = data.removeprefix(b"\xef\xbb\xbf"), True  # the byte order mark of UTF-8
+            data, started = data.removeprefix(BOM), True
         cut = data.rfind(b"\n") + 1
         if cut:
             yield b"".join((pending, memoryview(data)[:cut]))
@@ -112,7 +112,7 @@ def _pieces(text: bytes, most: int) -> Iterator[bytes]:
 
 
 class _Block:
-    """A block of text, which knows where its parts stand in the file."""
+    """A block of text, with the places of its parts in the file."""
 
     def __init__(self, name: str, line: int, text: bytes, dtype: Any, found: ParsedLibsvm, block_bytes: int) -> None:
         self._name, self._line, self._text, self._dtype, self._found = name, line, text, dtype, found

@@ -10,6 +10,7 @@ from .._array import Array
 from ..exceptions import InputError, Setting
 from ._source import Source
 
+BOM = b"\xef\xbb\xbf"  # the byte order mark of UTF-8
 MOST_LINE = 1 << 30
 CR_HINT = r"Its lines seem to end with CR: end them with LF, for example by  tr '\r' '\n' < OLD > NEW"
 _LEAST_LIMIT = 1 << 24  # of lines, however small blocks are
@@ -45,7 +46,7 @@ class Lines:
         while self._at == len(self._text):
             data = self._file.read(self._chunk)
             if not self._started:
-                data, self._started = data.removeprefix(b"\xef\xbb\xbf"), True  # the byte order mark of UTF-8
+                data, self._started = data.removeprefix(BOM), True
             # A CR that comes last may be half a line end.
             cut = data.rfind(b"\n") + 1 or data.rfind(b"\r", 0, -1) + 1
             if cut or not data:

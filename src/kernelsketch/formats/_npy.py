@@ -28,7 +28,7 @@ class StoredArray:
             version = npy.read_magic(file)
             read = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}[version]
             self.shape, self.fortran, self.dtype = read(file)
-        except Exception as error:  # whatever a damaged header makes NumPy and Python's parser say
+        except Exception as error:  # any error of NumPy and Python's parser about a damaged header
             raise InputError(
                 f"{name} is not an NPY array that can be read: {error}. Write it with numpy.save."
             ) from None

@@ -20,7 +20,6 @@ from ._npy import open_npy
 from ._npz import open_npz
 from ._source import Source
 from ._stream import BLOCK_BYTES, Opened, Options, RowStream, check_delimiter
-from ._tables import open_csv_table, open_tsv_table
 
 _OPENERS: dict[str, Callable[[Source, Options], Opened]] = {
     "libsvm": open_libsvm,
@@ -32,7 +31,6 @@ _OPENERS: dict[str, Callable[[Source, Options], Opened]] = {
     "npz": open_npz,
     "codes": open_codes,
 }
-_TABLE_OPENERS = {"csv": open_csv_table, "tsv": open_tsv_table}
 # Options that not every format has.
 _TAKES = {
     "label": {"csv", "tsv", "parquet", "arrow", "npy", "npz"},
@@ -68,13 +66,13 @@ def open_rows(
     source : path or binary stream
         ``"-"`` is standard input. Text may be compressed by gzip, bzip2 or xz, or by Zstandard with the extra ``zstd``.
     format : {"libsvm", "csv", "tsv", "parquet", "arrow", "npy", "npz", "codes"}, optional
-        By default the ending of the name tells it, otherwise the first bytes do. Parquet and Arrow need the extra
+        By default the ending of the name decides, otherwise the first bytes. Parquet and Arrow need the extra
         ``data``. Codes are files that :meth:`PackedCodes.save` writes: X of a block is :class:`PackedCodes`.
     label : str or int, optional
         Name of the label column, or its number from 0 (negative numbers count from the end). In an NPZ file it is the
         name of an array, by default ``y`` if there is one. LIBSVM text always has labels.
     n_features : int, optional
-        Number of columns that X must have. LIBSVM text does not tell it: by default a block has as many columns as the
+        Number of columns that X must have. LIBSVM text does not store it: by default a block has as many columns as the
         largest id so far.
     dtype : {float32, float64}, optional
         Dtype of X. The default is float64 for text, and the stored dtype otherwise.
@@ -96,7 +94,7 @@ def open_rows(
         Read tables as they are, for :class:`GCWSTabularClassifier`: text, dates and missing values are no errors. X of
         a block is then an array of cells as text for CSV and TSV, and a pyarrow table for Parquet and Arrow. The first
         line of CSV has names if none of its cells is a number or empty. Other formats, and Parquet and Arrow with
-        sparse rows, are read as usual; ``is_table`` of the stream tells which.
+        sparse rows, are read as usual; see ``is_table`` of the stream.
     label_beside : int, optional
         Number of features beside the label. If it is given, the label column may be missing: it is there if a column
         has its name or, if ``label`` is a number, if the file has exactly one column more.
@@ -106,7 +104,7 @@ def open_rows(
         Largest size in memory of a batch of rows of Parquet or Arrow: a larger one is refused. A batch is what pyarrow
         decodes at a time, and a few kilobytes of a file may hold gigabytes of it. The bound works on Linux, and holds
         for all threads of the process while a batch is decoded. It is exact if the environment has
-        ``ARROW_DEFAULT_MEMORY_POOL=system``, because pyarrow's own pool takes a gigabyte ahead of the need. By default
+        ``ARROW_DEFAULT_MEMORY_POOL=system``, because pyarrow's own pool reserves 1 GB in advance. By default
         there is no bound.
 
     Returns
@@ -153,8 +151,7 @@ def open_rows(
                     f" does not apply to {opened.name}, whose format is {found}: leave it out. It applies to "
                     f"{', '.join(sorted(takers))}.",
                 )
-        openers = _OPENERS | _TABLE_OPENERS if options.as_table else _OPENERS
-        return RowStream(opened, found, openers[found](opened, options), options.block_bytes)
+        return RowStream(opened, found, _OPENERS[found](opened, options), options.block_bytes)
     except BaseException:
         opened.close()
         raise

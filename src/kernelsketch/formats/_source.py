@@ -12,21 +12,21 @@ from typing import IO, Any
 from ..exceptions import InputError, InputTypeError, Setting
 from ._compressed import MAGIC, decompressed, ending_of
 
-_HEAD = 1 << 16  # bytes to know a format by
+_HEAD = 1 << 16  # bytes by which a format is recognized
 
 
 class Source:
     """An open file or stream.
 
     ``file`` gives its decompressed bytes; ``head`` holds the first of them, which ``file`` gives again. ``path`` is the
-    path of a plain, uncompressed file, in which libraries may seek; None otherwise.
+    path of a plain, uncompressed file, in which libraries may seek; None otherwise. ``size`` is that of a regular file.
     """
 
     def __init__(self, given: Any) -> None:
         self._close = False
         self.name, raw = self._opened(given)
         self._raw = raw
-        self._size = _size_of(raw)
+        self.size = _size_of(raw)
         self.bytes_read = 0
         self.path: Path | None = None
         self.compressed = False
@@ -37,7 +37,7 @@ class Source:
             raise
 
     def _begin(self, given: Any) -> None:
-        """Look at the first bytes, and decompress if they ask for it."""
+        """Read the first bytes, and decompress if they are those of compressed data."""
         plain, start = _with_head(_Checked(self._raw, self))
         ending = ending_of(start)
         named, suffix = endings(self.name)
@@ -45,7 +45,7 @@ class Source:
             raise InputError(f"{self.name} ends with {named} but its bytes are not compressed that way: rename it.")
         self.suffix = suffix
         self.compressed = bool(ending)
-        if not ending and self._close and self._size is not None:
+        if not ending and self._close and self.size is not None:
             self.path = Path(given)
         if ending:
             self.file, self.head = _with_head(decompressed(plain, ending, self.name))
@@ -76,20 +76,15 @@ class Source:
 
     def check_size(self) -> None:
         """Refuse a file whose length has changed since it was opened."""
-        if self._size is not None:
+        if self.size is not None:
             self.check_length(os.fstat(self._raw.fileno()).st_size)
 
     def check_length(self, length: int) -> None:
-        if self._size is not None and length != self._size:
+        if self.size is not None and length != self.size:
             raise InputError(
-                f"{self.name} changed while it was read: it had {self._size} bytes, now {length}. Read it when no "
+                f"{self.name} changed while it was read: it had {self.size} bytes, now {length}. Read it when no "
                 "other program writes to it, or read a copy."
             )
-
-    @property
-    def size(self) -> int | None:
-        """The size of a regular file; None for other streams."""
-        return self._size
 
     def seekable(self, format: str) -> Any:
         """Return the path or a seekable stream, for libraries that seek in a file."""
@@ -117,7 +112,7 @@ def endings(name: str) -> tuple[str, str]:
 
 
 class _Checked(io.RawIOBase):
-    """Counts bytes, and finds out at the end whether the file has grown or shrunk."""
+    """Counts bytes, and refuses a file that has grown or shrunk."""
 
     def __init__(self, raw: Any, source: Source) -> None:
         self._raw, self._source = raw, source
@@ -126,7 +121,10 @@ class _Checked(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        count = self._read(buffer)
+        try:
+            count = self._read(buffer)
+        except OSError as error:  # an OSError would be taken for an error of the output
+            raise InputError(f"{self._source.name} cannot be read: {error.strerror or error}.") from error
         self._source.bytes_read += count
         done, size = self._source.bytes_read, self._source.size
         if size is not None and (done > size or not count):
@@ -134,18 +132,10 @@ class _Checked(io.RawIOBase):
         return count
 
     def _read(self, buffer: Any) -> int:
-        try:
-            return self._read_some(buffer)
-        except OSError as error:  # an OSError would be taken for an error of the output
-            raise InputError(f"{self._source.name} cannot be read: {error.strerror or error}.") from error
-
-    def _read_some(self, buffer: Any) -> int:
         if isinstance(self._raw, io.FileIO):
             return self._raw.readinto(buffer) or 0
         if isinstance(self._raw, io.BufferedIOBase):
-            return self._raw.readinto1(
-                buffer
-            )  # returns what is available: Python handles signals between two such calls
+            return self._raw.readinto1(buffer)  # what is available: Python handles signals between two such calls
         data = self._raw.read(len(buffer))
         if not isinstance(data, bytes):
             raise InputTypeError(f"source gives {type(data).__name__}, not bytes: open it in binary mode, 'rb'.")

@@ -74,7 +74,7 @@ class Options:
 
 @dataclass(frozen=True)
 class Opened:
-    """What a format knows before it reads rows, and the iterator over blocks."""
+    """What a format has read before the rows, and the iterator over blocks."""
 
     blocks: Iterator[RowBlock]
     n_features: int | None = None
@@ -117,7 +117,7 @@ class RowStream:
     format : str
         The format of the file.
     n_features, n_rows : int or None
-        Sizes, where the format tells them before the rows are read.
+        Sizes, where the format stores them before the rows.
     feature_names : tuple of str or None
         Names of the columns of X, where the file has them.
     label_name : str or None
@@ -209,7 +209,9 @@ def check_block(X: Any, first_row: int, name: str, y: Array | None = None) -> No
 
 def check_labels(y: Array | None, first_row: int, name: str) -> None:
     """Refuse labels that are neither finite numbers nor strings."""
-    is_text = y is not None and y.dtype == object and isinstance(y[0], str)  # of a reader, which knows all of them
+    is_text = (
+        y is not None and y.dtype == object and isinstance(y[0], str)
+    )  # of a reader, which has checked all of them
     if y is not None and y.dtype.kind not in "fiubUS" and not is_text:
         raise InputError(f"{name}: labels of type {y.dtype} cannot be read. Convert them to numbers or strings.")
     if y is not None and y.dtype.kind == "f" and not np.isfinite(y).all():
@@ -226,15 +228,9 @@ def label_column(options: Options, names: tuple[str, ...] | None, width: int, na
     label = options.label
     if label is None:
         return None
-    if options.label_beside is not None:
-        is_there = label in (names or ()) if isinstance(label, str) else width == options.label_beside + 1
-        if not is_there:
-            return None
-    return column_number(label, names, width, name)
-
-
-def column_number(label: str | int, names: tuple[str, ...] | None, width: int, name: str) -> int:
-    """Return the number of the label column, whether it is given by name or by number."""
+    is_there = label in (names or ()) if isinstance(label, str) else width == (options.label_beside or 0) + 1
+    if options.label_beside is not None and not is_there:
+        return None
     if isinstance(label, str):
         if names is None:
             raise InputError(Setting("label", label), f": {name} has no column names. Pass the number of the column.")
@@ -251,7 +247,7 @@ def column_number(label: str | int, names: tuple[str, ...] | None, width: int, n
 
 
 def wrong_width(name: str, found: str, options: Options) -> InputError:
-    """Return the error about a file that has another number of features than the options say."""
+    """Return the error about a file that has another number of features than ``n_features``."""
     given = Setting("n_features", options.n_features)
     return InputError(f"{name} has {found}, but ", given, ".", parameter="n_features")
 

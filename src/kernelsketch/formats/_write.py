@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-import stat
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -14,7 +13,7 @@ from typing import IO, Any
 import numpy as np
 
 from ..exceptions import InputError, InputTypeError, Setting
-from ..storage import atomic_file
+from ..storage import atomic_file, is_device
 from ._arrow import ParquetWriter
 from ._codes import CodesWriter
 from ._compressed import compressor
@@ -51,7 +50,7 @@ def write_rows(
     rows : RowStream or iterable of pairs (X, y)
         Dense or CSR blocks; ``y`` may be None. For one block pass ``[(X, y)]``.
     format : {"libsvm", "npz", "parquet", "codes"}, optional
-        By default the ending of the name tells it. Parquet needs the extra ``data``. ``codes``
+        By default the ending of the name decides. Parquet needs the extra ``data``. ``codes``
         (``.safetensors``) takes blocks whose X is :class:`PackedCodes`.
     zero_based : bool, default=False
         Whether ids in text count from 0. LIBLINEAR needs ids from 1.
@@ -81,7 +80,9 @@ def write_rows(
     format = format or BY_ENDING.get(suffix)
     if format not in _WRITERS:
         given = (
-            f"the name {os.fspath(path)!r} does not tell the format" if format is None else f"{format} is not written"
+            f"the name {os.fspath(path)!r} has no ending of a known format"
+            if format is None
+            else f"{format} is not written"
         )
         raise InputError(
             f"{given}: choose one of {', '.join(_WRITERS)}, by the ending of the name or by ",
@@ -142,7 +143,7 @@ def open_target(path: Any, *, text: bool = False) -> Iterator[IO[bytes]]:
                 raise
             raise OSError(error.errno, error.strerror, "standard output") from error
         return
-    if text and _is_character_device(path):
+    if text and is_device(Path(path)):
         with open(path, "wb") as file:
             yield file
         return
@@ -165,7 +166,7 @@ def encoded(text: str) -> bytes:
 
 @contextmanager
 def open_text(path: Any) -> Iterator[IO[bytes]]:
-    """Open a target for text as ``open_target`` does; the ending of the name may ask for compression."""
+    """Open a target for text as ``open_target`` does; an ending such as .gz compresses it."""
     compression, _ = endings(os.fspath(path))
     with open_target(path, text=True) as file:
         if not compression:
@@ -176,13 +177,6 @@ def open_text(path: Any) -> Iterator[IO[bytes]]:
             yield inner
         finally:
             inner.close()
-
-
-def _is_character_device(path: Any) -> bool:
-    try:
-        return stat.S_ISCHR(os.stat(path).st_mode)
-    except OSError:
-        return False
 
 
 def _rows(given: Any, block: int) -> RowBlock:

@@ -13,7 +13,7 @@
     _outputs.py     an output is no input and no other output
     _work_folder.py a private folder for the files of a command, which an interrupted one leaves and the next uses
 
-This package knows nothing about hashing or models, but for the names of their files in messages. Each kind of file is
+This package does not depend on hashing or models; only messages name their files. Each kind of file is
 declared beside the objects that it holds, as a :class:`Schema` and two functions that convert:
 ``hashing/_codes_file.py`` for packed codes, ``serving/_model_file.py`` for models, ``neighbors/_storage.py`` for
 indexes. To add a kind of file, write such a module: a schema, ``save_file(path, schema, header, tensors)``, and
@@ -28,6 +28,7 @@ from ._atomic import (
     PARTIAL_SUFFIX,
     atomic_file,
     check_target,
+    is_device,
     locked,
     write_atomically,
 )
@@ -74,6 +75,7 @@ __all__ = [
     "check_target",
     "content_in_words",
     "is_container",
+    "is_device",
     "load_file",
     "locked",
     "nested",

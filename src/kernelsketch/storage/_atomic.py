@@ -42,7 +42,7 @@ def write_atomically(path: Path, *parts: Any, like: Path | None = None) -> None:
 
 
 def pieces(data: Any) -> Iterator[memoryview]:
-    """Yield bytes in pieces, between which Python looks at signals: Ctrl-C does not wait for gigabytes."""
+    """Yield bytes in pieces, so that Ctrl-C takes effect between them."""
     view = memoryview(data)
     for start in range(0, len(view), PIECE_BYTES):
         yield view[start : start + PIECE_BYTES]
@@ -60,7 +60,7 @@ def atomic_file(path: Path, *, like: Path | None = None) -> Iterator[IO[bytes]]:
     """
     try:
         real = check_target(path)
-        with _copied_to_device(real) if _is_device(real) else _temporary_beside(real, like) as file:
+        with _copied_to_device(real) if is_device(real) else _temporary_beside(real, like) as file:
             yield file
     except OSError as error:
         if error.filename not in (None, str(path)) and not str(error.filename).endswith(PARTIAL_SUFFIX):
@@ -79,7 +79,7 @@ def check_target(path: Path) -> Path:
         raise FileNotFoundError(errno.ENOENT, f"There is no folder {path.parent}", str(path))
     if real.is_dir():
         raise IsADirectoryError(errno.EISDIR, "It is a folder, name a file in it", str(path))
-    if _is_device(real):
+    if is_device(real):
         return real
     if str(path).startswith(OPEN_FILES) or (real.exists() and not real.is_file()):
         raise OSError(errno.EINVAL, "It is a device or a pipe, not a file that can be replaced", str(path))
@@ -94,12 +94,12 @@ def check_target(path: Path) -> Path:
 def _longest_name(folder: Path) -> int:
     try:
         return os.pathconf(folder, "PC_NAME_MAX")
-    except (AttributeError, OSError, ValueError):  # Windows, and file systems that do not say it
+    except (AttributeError, OSError, ValueError):  # Windows, and file systems without this limit
         return 255
 
 
-def _is_device(path: Path) -> bool:
-    """Return whether a path is a character device, such as /dev/null."""
+def is_device(path: Path) -> bool:
+    """Return whether a path is a character device, such as /dev/null or a terminal."""
     try:
         return stat.S_ISCHR(path.stat().st_mode)
     except OSError:
@@ -108,7 +108,7 @@ def _is_device(path: Path) -> bool:
 
 @contextmanager
 def _copied_to_device(path: Path) -> Iterator[IO[bytes]]:
-    with tempfile.NamedTemporaryFile(suffix=PARTIAL_SUFFIX) as file:  # whose name tells its folder
+    with tempfile.NamedTemporaryFile(suffix=PARTIAL_SUFFIX) as file:  # whose name contains its folder
         yield file
         file.seek(0)
         with path.open("wb") as device:
@@ -118,23 +118,13 @@ def _copied_to_device(path: Path) -> Iterator[IO[bytes]]:
 @contextmanager
 def locked(path: Path, message: str) -> Iterator[None]:
     """Keep a file locked, which is made if it is not there. If another process has locked it, raise this message."""
-    file = lock_file(path, message)
-    try:
+    with open(path, "ab") as file:
+        if sys.platform != "win32":  # which has no such locks
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                raise InputError(message) from None
         yield
-    finally:
-        file.close()
-
-
-def lock_file(path: Path, message: str) -> IO[bytes]:
-    """Open and lock a file until it is closed. Windows has no such locks."""
-    file = open(path, "ab")  # noqa: SIM115
-    if sys.platform != "win32":
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            file.close()
-            raise InputError(message) from None
-    return file
 
 
 @contextmanager

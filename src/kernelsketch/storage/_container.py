@@ -46,7 +46,7 @@ NAMES = {dtype: name for name, dtype in DTYPES.items()}
 
 
 class TensorInfo(NamedTuple):
-    """What the directory of a file says about a tensor."""
+    """A tensor in the directory of a file."""
 
     dtype: np.dtype[Any]
     shape: tuple[int, ...]
@@ -57,7 +57,7 @@ class TensorInfo(NamedTuple):
 
 
 class Directory(NamedTuple):
-    """What a file says before its tensors: the header, and the tensors in the order of the file."""
+    """What stands before the tensors of a file: the header, and the tensors in the order of the file."""
 
     header: dict[str, Any]
     tensors: dict[str, TensorInfo]
@@ -148,11 +148,6 @@ def read_directory(file: BinaryIO, name: str, check: Check | None = None) -> Dir
     header = json.loads(entries.get("__metadata__", {}).get(KEY, "null"), parse_constant=_refuse_constant)
     if not isinstance(header, dict):
         raise InputError(f"{name} was not written by kernelsketch: its metadata have no object {KEY!r}.")
-    if "sha256" in header and "header_sha256" not in header:
-        raise InputError(
-            f"{name} was written by a development version of kernelsketch before its first release, whose files this "
-            "version cannot read: save it again with this version."
-        )
     tensors, begins = _declared(entries, name, 8 + length, size)
     if check is not None:
         check(header, tensors)

@@ -24,7 +24,7 @@ from ._container import (
     verify_container,
     write_container,
 )
-from ._schema import Schema, Text, ends_of
+from ._schema import TEXT, Schema, ends_of
 
 Tensors = dict[str, Any]  # arrays; lists of strings for each Text of the schema
 Restored = TypeVar("Restored")
@@ -95,7 +95,7 @@ def load_file(
         return restore(header, _decoded(schema, arrays, str(path)))
     except (InputError, OSError):
         raise
-    except Exception as error:  # whatever a damaged or hostile file makes a library say
+    except Exception as error:  # any error of a library about a damaged or hostile file
         raise InputError(f"{path} cannot be read as {schema.kind}: {type(error).__name__}: {error}") from error
 
 
@@ -117,13 +117,13 @@ def read_header(path: Path) -> dict[str, Any]:
             return read_directory(file, str(path)).header
     except (InputError, OSError):
         raise
-    except Exception as error:  # whatever a damaged file makes a library say
+    except Exception as error:  # any error of a library about a damaged file
         raise InputError(f"{path} cannot be read: {type(error).__name__}: {error}") from error
 
 
 def _check_there(path: Path) -> None:
     if not path.exists():
-        sentence = f"There is no such file. Check the name, which counts from the folder {Path.cwd()}"
+        sentence = f"There is no such file. Check the name; relative names start at {Path.cwd()}"
         raise FileNotFoundError(errno.ENOENT, sentence, str(path))
 
 
@@ -138,7 +138,7 @@ def _info(array: Array) -> TensorInfo:
 def _encoded(schema: Schema, tensors: Mapping[str, Any]) -> dict[str, Array]:
     found: dict[str, Array] = {}
     for name, values in tensors.items():
-        if isinstance(schema.tensors.get(name), Text):
+        if name in schema.tensors and schema.tensors[name].dtypes == TEXT:
             found |= _encoded_text(name, values)
         else:
             found[name] = values
@@ -154,7 +154,7 @@ def _encoded_text(name: str, strings: Iterable[Any]) -> dict[str, Array]:
 def _decoded(schema: Schema, arrays: dict[str, Array], path: str) -> Tensors:
     found: Tensors = dict(arrays)
     for name, tensor in schema.tensors.items():
-        if isinstance(tensor, Text) and name in arrays:
+        if tensor.dtypes == TEXT and name in arrays:
             content, ends = arrays[name].tobytes(), [0, *found.pop(ends_of(name)).tolist()]
             if ends != sorted(ends) or ends[-1] != len(content):
                 raise InputError(

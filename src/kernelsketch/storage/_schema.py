@@ -1,8 +1,8 @@
 """Schemas: what a kind of file must hold, written down as data and checked in one place.
 
 A :class:`Schema` lists the fields of the header and the tensors of a file. Dimensions of tensors have names: every
-dimension of one name has one size in a file, and ``sizes`` ties names to fields of the header. What a table cannot say
-is a :class:`Rule`. Every error names the field or tensor, what it is, and what it should be.
+dimension of one name has one size in a file, and ``sizes`` ties names to fields of the header. What a table cannot
+express is a :class:`Rule`. Every error names the field or tensor, what it is, and what it should be.
 """
 
 from __future__ import annotations
@@ -66,6 +66,7 @@ class With(NamedTuple):
 
 
 ALWAYS, OPTIONAL = "always", "optional"
+TEXT = "text"  # the dtype of a list of strings
 Presence = str | When | With
 
 
@@ -73,8 +74,8 @@ Presence = str | When | With
 class Tensor:
     """A tensor: its allowed dtypes, as in ``"f4 f8"``, and its dimensions: names, ``"name + 1"``, or numbers.
 
-    ``finite`` and ``ascending`` hold for its values. They are checked in files that are mapped, too, so that only small
-    tensors of such files should ask for it.
+    ``finite`` and ``ascending`` hold for its values. They are checked in files that are mapped, too, so only small
+    tensors of such files should have them.
     """
 
     dtypes: str
@@ -84,16 +85,13 @@ class Tensor:
     ascending: bool = False
 
 
-@dataclass(frozen=True)
-class Text:
-    """A list of strings of length ``dim``. A file holds it as two tensors: UTF-8 bytes, and ``NAME_ends``."""
-
-    dim: str
-    present: Presence = OPTIONAL
+def Text(dim: str, present: Presence = OPTIONAL) -> Tensor:  # noqa: N802
+    """Return a list of strings of length ``dim``. A file holds it as two tensors: UTF-8 bytes, and ``NAME_ends``."""
+    return Tensor(TEXT, (dim,), present)
 
 
 class Rule(NamedTuple):
-    """A condition on the header and the sizes of dimensions; ``text`` says what is wrong where it does not hold."""
+    """A condition on the header and the sizes of dimensions; ``text`` is the error where it does not hold."""
 
     text: str
     holds: Callable[[Header, Mapping[str, int]], bool]
@@ -107,7 +105,7 @@ class Schema:
     format: str
     version: int
     fields: Mapping[str, Field]
-    tensors: Mapping[str, Tensor | Text]
+    tensors: Mapping[str, Tensor]
     sizes: Mapping[str, str | Callable[[Header], int]] = field(default_factory=dict)
     rules: Sequence[Rule] = ()
 
@@ -116,11 +114,11 @@ class Schema:
         """The tensors of the container: each Text is two of them."""
         found: dict[str, Tensor] = {}
         for name, tensor in self.tensors.items():
-            if isinstance(tensor, Tensor):
-                found[name] = tensor
-            else:
+            if tensor.dtypes == TEXT:
                 found[name] = Tensor("u1", (f"bytes of {name}",), tensor.present)
-                found[ends_of(name)] = Tensor("i8", (tensor.dim,), With(name))
+                found[ends_of(name)] = Tensor("i8", tensor.dims, With(name))
+            else:
+                found[name] = tensor
         return found
 
     def check(self, header: Header, tensors: Mapping[str, TensorInfo], prefix: str) -> None:
@@ -150,7 +148,7 @@ class Schema:
         }
 
     def check_values(self, tensors: Mapping[str, Array], prefix: str) -> None:
-        """Refuse tensors whose values are not finite or not ascending, where the schema asks for it."""
+        """Refuse tensors whose values are not finite or not ascending, where the schema requires it."""
         for name, tensor in self.stored.items():
             if name in tensors and tensor.finite and not np.isfinite(tensors[name]).all():
                 raise InputError(f"{prefix}: {name} has values that are not finite.")
@@ -181,16 +179,13 @@ def nested(schema: Schema, name: str) -> Schema:
     def rule(of: Rule) -> Rule:
         return Rule(of.text, lambda header, sizes: of.holds(header[name], own(sizes)))
 
-    tensors: dict[str, Tensor | Text] = {}
-    for key, part in schema.tensors.items():
-        if isinstance(part, Tensor):
-            tensors[start + key] = replace(part, present=moved(part.present), dims=dims(part))
-        else:
-            tensors[start + key] = replace(part, present=moved(part.present), dim=start + part.dim)
     return replace(
         schema,
         fields={name: Field(dict, fields=schema.fields)},
-        tensors=tensors,
+        tensors={
+            start + key: replace(tensor, present=moved(tensor.present), dims=dims(tensor))
+            for key, tensor in schema.tensors.items()
+        },
         sizes={start + dim: inner(source) for dim, source in schema.sizes.items()},
         rules=tuple(map(rule, schema.rules)),
     )
@@ -212,7 +207,7 @@ def content_in_words(format: Any) -> str:
 
 
 def ends_of(name: str) -> str:
-    """Return the name of the tensor that says where the strings of a Text end."""
+    """Return the name of the tensor with the ends of the strings of a Text."""
     return f"{name}_ends"
 
 
@@ -296,7 +291,7 @@ def _check_presence(
 
 
 def _check_tensor(name: str, wanted: Tensor, found: TensorInfo, sizes: dict[str, int], prefix: str) -> None:
-    """Compare with the sizes that are known, and learn the others."""
+    """Compare the dimensions with the sizes so far, and add new ones to them."""
     dtypes = wanted.dtypes.split()
     if found.dtype.str[1:] not in dtypes:
         allowed = ", ".join(str(np.dtype(dtype)) for dtype in dtypes)

@@ -1,8 +1,8 @@
 """WorkFolder: a private folder for the files of one command. What an interrupted command leaves there, the next uses.
 
-A work folder is one that this class has made, and its lock file says so. A folder that is there already is taken over
-only if it has the lock file and nothing but files of ours; any other folder is refused and left as it is. Files are
-opened relative to the folder and without following links, so that no file outside of it can be written.
+A work folder is one that this class has made and marked with its lock file. A folder that is there already is used only
+if it has the lock file and nothing but files of ours; any other folder is refused and left as it is. Files are opened
+relative to the folder and without following links, so that no file outside of it can be written.
 """
 
 from __future__ import annotations
@@ -28,14 +28,9 @@ _HAS_HANDLES = sys.platform != "win32"  # of folders, relative to which files ar
 
 
 class WorkFolder:
-    """A folder that one command at a time works in.
+    """A folder that one command at a time works in. It is made, for this user only, if it is not there.
 
-    Parameters
-    ----------
-    path : Path
-        The folder. It is made, for this user only, if it is not there; its parent must be there.
-    names : str
-        A regular expression of the names that the files of the folder may have.
+    ``names`` is a regular expression of the names that its files may have.
     """
 
     def __init__(self, path: Path, names: str) -> None:

@@ -20,6 +20,7 @@ import importlib, json, os, resource, signal, sys, time
 import kernelsketch.cli
 import kernelsketch.cli._main
 import kernelsketch.cli._options
+from importlib import import_module
 kernelsketch.cli._options.LEAST_BLOCK = 1 << 16  # with a small --memory, small files have several blocks
 for entry in kernelsketch.cli._main.COMMANDS:  # loaded once, for many commands
     for part in ("commands", "work"):

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .._errors import UsageError
 from .._file_roles import FileRole
 from .._option_groups import argument, launcher, option
-from .._options import RunOptions, delimiter_option, json_flag, on_error_option
+from .._options import RunOptions, check_fraction, delimiter_option, json_flag, on_error_option
 
 
 @dataclass
@@ -101,16 +100,15 @@ class Dedup(RunOptions, ResultOptions, SimilarityOptions, DocumentOptions):
     similarity reaches the threshold. Of each cluster of near-duplicates one document stays. The output has the
     documents that stay in their order; lines of JSONL and CSV are unchanged to the byte.
 
-    Texts wait in a folder beside the output, OUTPUT.work, which is removed at the end; for standard output and devices,
-    in a temporary folder. After an interruption the same command continues where it was, unless a file has changed. A
-    folder OUTPUT.work that the command did not make is refused.
+    Texts are stored in a folder beside the output, OUTPUT.work, which is removed at the end; for standard output and
+    devices, in a temporary folder. After an interruption the same command continues where it was, unless a file has
+    changed. A folder OUTPUT.work that the command did not make is refused.
     """
 
     json: bool = json_flag("Print the summary as JSON.")
 
     def __post_init__(self) -> None:
-        if not 0 < self.threshold <= 1:
-            raise UsageError(f"--threshold must be above 0 and at most 1, got {self.threshold:g}.")
+        check_fraction("--threshold", self.threshold)
 
 
 command = launcher(Dedup, "dedup", "dedup_files")

@@ -14,10 +14,10 @@ from .._options import RowsOptions, input_file, json_flag, model_file
 class Evaluate(RowsOptions):
     """Compare the predictions of a model with the labels of a file.
 
-    A classifier gets its accuracy with a standard error, and precision, recall and F1 of each class. If it has
-    probabilities, it also gets the log-loss, the area under the ROC curve (for several classes the mean over classes,
-    each against the rest) and the expected calibration error. A regressor gets R2, the mean absolute error and the root
-    mean squared error.
+    For a classifier, the command prints the accuracy with its standard error, and precision, recall and F1 of each
+    class. If the model has probabilities, it also prints the log-loss, the area under the ROC curve (for several
+    classes the mean over classes, each against the rest) and the expected calibration error. For a regressor, it prints
+    R2, the mean absolute error and the root mean squared error.
 
     Memory stays constant, whatever the size of the file, except for the AUC, which keeps all probabilities.
     """

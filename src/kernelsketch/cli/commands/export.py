@@ -22,11 +22,11 @@ class Export:
 
     model: Path = argument(..., "MODEL", "File of the model.", FileRole.READ)
     output: Path = option(..., "File to write; it ends in .h or .onnx.", "-o", metavar="FILE", role=FileRole.WRITTEN)
-    name: str | None = option(None, "How the functions of a C header begin. By default the name of the file.")
+    name: str | None = option(None, "Prefix of the functions of a C header. By default the name of the file.")
 
     def __post_init__(self) -> None:
         if self.output.suffix not in ENDINGS:
-            raise UsageError(f"--output {self.output} must end in {' or '.join(ENDINGS)}, which says what to write.")
+            raise UsageError(f"--output {self.output} must end in {' or '.join(ENDINGS)}.")
         if self.name is not None and self.output.suffix != ".h":
             raise UsageError("--name applies to C headers only: leave it out.")
 

@@ -10,16 +10,10 @@ import typer
 
 from .._errors import UsageError
 from .._file_roles import FileRole
-from .._option_groups import examples, launcher, option
-from .._options import InputOptions, RowsOptions, input_file, json_flag, on_error_option, text_output
+from .._option_groups import TYPER_SETTINGS, examples, launcher, option
+from .._options import InputOptions, RowsOptions, check_fraction, input_file, json_flag, on_error_option, text_output
 
-command = typer.Typer(
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode="rich",
-    context_settings={"help_option_names": ["--help", "-h"]},
-)
+command = typer.Typer(no_args_is_help=True, **TYPER_SETTINGS)
 
 
 @command.callback()
@@ -107,7 +101,7 @@ class IndexOptions:
         "Choose the options above so that queries find this fraction of their --n-neighbors nearest rows. The choice "
         "is made on the first rows and replaces what you pass.",
     )
-    n_neighbors: int = option(5, "Number of neighbours that queries will ask for.", "-n", min=1)
+    n_neighbors: int = option(5, "Number of neighbours that a query finds by default.", "-n", min=1)
     codes_only: bool = option(False, "Do not store the rows. The index is smaller, and similarities are estimates.")
 
 
@@ -132,14 +126,14 @@ class Build(RowsOptions, HashOptions, IndexOptions, NewTextOptions):
             raise UsageError(
                 "--heavy-fraction and --codes-only exclude each other: inverted lists need the stored rows."
             )
-        _check_fraction("--heavy-fraction", self.heavy_fraction)
-        _check_recall(self.recall)
+        check_fraction("--heavy-fraction", self.heavy_fraction)
+        check_fraction("--recall", self.recall, below=True)
         self.check_texts()
 
 
 @dataclass
 class SearchOptions:
-    """What a query looks for, and how."""
+    """What a query finds, and how."""
 
     panel = "Search"
     n_neighbors: int | None = option(None, "Number of neighbours per row. By default that of the index.", "-n", min=1)
@@ -175,8 +169,8 @@ class Query(RowsOptions, SearchOptions, TextOptions):
             if self.threshold is not None and getattr(self, name):
                 option = name.replace("_", "-")
                 raise UsageError(f"--{option} and --threshold exclude each other: pass one of them.")
-        _check_fraction("--heavy-fraction", self.heavy_fraction)
-        _check_fraction("--threshold", self.threshold)
+        check_fraction("--heavy-fraction", self.heavy_fraction)
+        check_fraction("--threshold", self.threshold)
         self.check_texts()
 
 
@@ -200,19 +194,9 @@ class Dedup(RowsOptions, HashOptions, NewTextOptions):
     json: bool = json_flag("Write one JSON object per pair.")
 
     def __post_init__(self) -> None:
-        _check_fraction("--threshold", self.threshold)
-        _check_recall(self.recall)
+        check_fraction("--threshold", self.threshold)
+        check_fraction("--recall", self.recall, below=True)
         self.check_texts()
-
-
-def _check_fraction(option: str, value: float | None) -> None:
-    if value is not None and not 0 < value <= 1:
-        raise UsageError(f"{option} must be above 0 and at most 1, got {value:g}.")
-
-
-def _check_recall(value: float | None) -> None:
-    if value is not None and not 0 < value < 1:
-        raise UsageError(f"--recall must be above 0 and below 1, got {value:g}.")
 
 
 for name, kind, lines in (

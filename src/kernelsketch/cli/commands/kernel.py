@@ -34,7 +34,7 @@ class Kernel(RowsOptions):
     )
     to: str | None = option(
         None,
-        "Format of the matrix. By default it is known by the ending of the name; csv on standard output.",
+        "Format of the matrix. By default the ending of the name decides; csv on standard output.",
         choices=("npy", "csv", "libsvm"),
     )
     kernel: str = option("gmm", "Name of the kernel.", choices=KERNEL_NAMES)

@@ -42,8 +42,7 @@ class LearningOptions:
     )
     quantile: float | None = option(
         None,
-        "With --loss quantile: the share of labels that is to be below the predictions. The default is 0.5, the "
-        "median.",
+        "Share of the labels below the predictions, with --loss quantile. The default is 0.5, the median.",
         metavar="SHARE",
     )
     balanced: bool = option(False, "Weight classes inversely to their frequency, as class_weight='balanced' does.")
@@ -65,12 +64,12 @@ class TableOptions:
     )
     budget: float | None = option(
         None,
-        "Time that training may take. It then uses fewer hashes, fewer values of C, fewer trees and, if necessary, "
-        "fewer rows.",
+        "Time limit of training. Less time means fewer hashes, fewer values of C, fewer trees and, if necessary, fewer "
+        "rows.",
         metavar="SECONDS",
     )
     plain: bool = option(
-        False, "Train as on other files: the bare hash of numbers, in bounded memory, with the options below."
+        False, "Train without the table pipeline: hash the numeric columns, in bounded memory, with the options below."
     )
 
 
@@ -86,7 +85,7 @@ class Train(RowsOptions, HashOptions, LearningOptions, TableOptions):
     LIBSVM, NPY and NPZ files, sparse rows in Parquet, codes, and tables of numbers with --plain, may be larger than
     memory. The command hashes their rows as it reads them and keeps only the codes, in a temporary file. The solver
     passes over the codes until the duality gap is small. The weights are those of GCWSClassifier.fit on all rows at
-    once, whatever --memory is; on a GPU only if the codes fit into it.
+    once, whatever --memory is; a GPU learns them only if the codes fit into its memory.
 
     The temporary file takes one byte per hash and row. It takes two if --bits and --t-bits add up to more than 8, and
     four if they add up to more than 16. INPUT may also be a file of codes and labels that [bold]hash[/bold] wrote. Then

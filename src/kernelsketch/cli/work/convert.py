@@ -13,25 +13,29 @@ from .._options import open_input
 from .._progress import CountedRows, ProgressMeter
 from .._results import print_facts, print_json, size_of
 from ..commands.convert import Convert
+from ..commands.hash import Hash
 
 
 def convert(task: Convert) -> None:
     with ProgressMeter("converting", task.quiet) as meter, open_input(task.input, task) as stream:
         counted = CountedRows(stream, meter)
-        with set_by(format="to"):
-            write_rows(
-                task.output,
-                _features(counted),
-                format=task.to,
-                zero_based=task.output_zero_based,
-                feature_names=stream.feature_names,
-            )
-    if task.output == "-":
-        return
+        write_blocks(task, _features(counted), names=stream.feature_names)
+    if task.output != "-":
+        print_written(task, "converted", counted)
+
+
+def write_blocks(task: Convert | Hash, blocks: Iterable[Any], names: Iterable[str] | None = None) -> None:
+    """Write blocks to the output of a command, in the format that it names with --to."""
+    with set_by(format="to"):
+        write_rows(task.output, blocks, format=task.to, zero_based=task.output_zero_based, feature_names=names)
+
+
+def print_written(task: Convert | Hash, what: str, counted: CountedRows, more: str = "") -> None:
+    """Print what became of the rows of a file."""
     if task.json:
         print_json(counted.facts(task.output))
     else:
-        print_facts({"converted": counted.summary, "output": f"{task.output}, {size_of(task.output)}"})
+        print_facts({what: counted.summary, "output": f"{task.output}, {size_of(task.output)}{more}"})
 
 
 def _features(blocks: Iterable[Any]) -> Iterator[Any]:

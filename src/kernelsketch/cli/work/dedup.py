@@ -27,6 +27,7 @@ from ...formats import (
     Fields,
     InputFiles,
     check_same_columns,
+    endings,
     too_long,
 )
 from ...neighbors import join_texts, rank_of
@@ -34,8 +35,8 @@ from ...storage import NamedPath, check_outputs
 from ...text import PlainShingles, StoredTexts, texts_of
 from .._dedup_results import Counts, some, summarize, write_lists, write_report
 from .._errors import UsageError
+from .._memory import enough_memory, memory_left
 from .._options import check_threads
-from .._process_memory import enough_memory, memory_left
 from .._progress import ProgressMeter
 from ..commands.dedup import Dedup
 
@@ -95,7 +96,7 @@ def _signature(task: Dedup, files: InputFiles) -> str:
 
 
 def _work_folder(output: str, stack: ExitStack) -> tuple[Path, bool]:
-    """Return where texts wait, and whether that is a temporary folder: where the output is a device, not a file."""
+    """Return the folder of the stored texts, and whether it is temporary, as for an output that is a device."""
     if output != "-" and (os.path.isfile(output) or not os.path.exists(output)):
         return Path(f"{os.path.realpath(output)}.work"), False
     return Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="kernelsketch-"))) / "work", True
@@ -127,7 +128,8 @@ def _check_formats(task: Dedup, files: InputFiles) -> str:
     wanted = "jsonl" if formats[0] == "files" else formats[0]
     if written is not None and written != wanted:
         raise InputError(
-            f"{task.output} asks for {written}, but the documents stay as they are, in {wanted}: choose another name."
+            f"{task.output} has the ending of {written}, but the output has the format of the input, {wanted}: choose "
+            "another name."
         )
     if task.output == "-" and wanted in TABLES:
         raise UsageError(f"{wanted} cannot be written to standard output: name a file with -o.")
@@ -135,10 +137,8 @@ def _check_formats(task: Dedup, files: InputFiles) -> str:
 
 
 def _output_format(path: str) -> str | None:
-    endings = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".tsv": "tsv", ".parquet": "parquet"}
-    endings |= {".arrow": "arrow", ".feather": "arrow"}
-    name = Path(path)
-    return endings.get(name.suffix.lower()) or endings.get(Path(name.stem).suffix.lower())
+    formats = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".tsv": "tsv", ".parquet": "parquet"}
+    return (formats | {".arrow": "arrow", ".feather": "arrow"}).get(endings(path)[1])
 
 
 def _stream(task: Dedup, files: InputFiles, path: str, *, records_only: bool = False) -> DocumentStream:

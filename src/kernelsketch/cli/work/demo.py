@@ -1,4 +1,4 @@
-"""``kernelsketch demo``: tune, fit and time models on a table with categories and gaps, and say who won what.
+"""``kernelsketch demo``: tune, fit and time models on a table with categories and gaps, and compare them.
 
 Every model gets the same effort: cross-validation with the same folds over four settings, on the training rows only.
 """
@@ -192,7 +192,7 @@ def _table(results: list[Result]) -> Table:
 
 
 def verdicts(results: list[Result]) -> list[str]:
-    """Say which model won what, and whether the second is within the noise of the test rows."""
+    """Return which model is best in what, and whether the second is within the noise of the test rows."""
     trained = min(results, key=lambda result: result.training)
     predicted = min(results, key=lambda result: result.prediction)
     return [
@@ -215,7 +215,7 @@ def _better(what: str, than: str, unit: float, digits: int, errors: list[tuple[s
 
 
 def _limit(loans: Loans, test: Array) -> str:
-    """Say what a model could reach that knew the probabilities from which labels were drawn."""
+    """Return the best values that a model can reach, by the probabilities from which labels were drawn."""
     p = loans.probability[test]
     accuracy = np.maximum(p, 1 - p).mean()
     entropy = -(p * np.log(p) + (1 - p) * np.log(1 - p)).mean()

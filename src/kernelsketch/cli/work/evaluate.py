@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,9 @@ from ...exceptions import InputError
 from ...formats import encoded
 from ...storage import write_atomically
 from .._file_predictor import FilePredictor
-from .._process_memory import memory_left
+from .._memory import memory_left
 from .._progress import CountedRows, ProgressMeter
-from .._results import label_value, print_facts, print_json
+from .._results import print_facts, print_json, print_table
 from .._scores import ClassScores, ValueScores
 from ..commands.evaluate import Evaluate
 
@@ -59,25 +60,15 @@ def evaluate(task: Evaluate) -> None:
         return
     print_facts({**lines, "evaluated": counted.summary})
     if classes is not None:
-        from rich.console import Console
+        names = ("class", "rows", "precision", "recall", "F1", "most often predicted as")
+        print_table(names, list(_class_rows(facts)), range(1, 5), SHOWN, "classes")
 
-        Console().print(_class_table(facts))
 
-
-def _class_table(facts: dict[str, Any]) -> Any:
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table("class", "rows", "precision", "recall", "F1", "most often predicted as", box=None)
-    for column in table.columns[1:5]:
-        column.justify = "right"
+def _class_rows(facts: dict[str, Any]) -> Iterator[list[str]]:
     labels = [found["label"] for found in facts["classes"]]
-    for number, found in enumerate(facts["classes"][:SHOWN]):
+    for number, found in enumerate(facts["classes"]):
         wrong = np.array(facts["confusion"][number])
         wrong[number] = 0
-        taken = f"{label_value(labels[wrong.argmax()])} ({wrong.max()})" if wrong.any() else ""
+        taken = f"{labels[wrong.argmax()]} ({wrong.max()})" if wrong.any() else ""
         shares = ["-" if found[key] is None else f"{found[key]:.3f}" for key in ("precision", "recall", "f1")]
-        table.add_row(Text(str(found["label"])), f"{found['rows']:,}", *shares, Text(taken))
-    if len(labels) > SHOWN:
-        table.add_row(f"{len(labels) - SHOWN} more classes: see --json")
-    return table
+        yield [str(found["label"]), f"{found['rows']:,}", *shares, taken]

@@ -9,14 +9,13 @@ from typing import Any
 from ..._hash_parameters import checked_hasher
 from ..._validation import check_n_jobs
 from ...exceptions import InputError
-from ...formats import write_rows
 from ...hashing import PackedCodes
-from .._errors import set_by
 from .._hashing import codes_of, features_of
 from .._options import open_input
 from .._progress import CountedRows, ProgressMeter
-from .._results import format_bytes, print_facts, print_json
+from .._results import format_bytes
 from ..commands.hash import Hash
+from .convert import print_written, write_blocks
 
 
 def hash_rows(task: Hash) -> None:
@@ -35,13 +34,7 @@ def hash_rows(task: Hash) -> None:
                     y = None if block.y is None else block.y[rows]
                     yield from [(codes, y)] if packed else features_of(codes, y, normalize=task.normalize)
 
-        with set_by(format="to"):
-            write_rows(task.output, hashed(), format=task.to, zero_based=task.output_zero_based)
-    if task.output == "-":
-        return
-    if task.json:
-        print_json(counted.facts(task.output))
-    else:
-        size = os.stat(task.output).st_size
-        per_row = format_bytes(size / max(counted.rows, 1))
-        print_facts({"hashed": counted.summary, "output": f"{task.output}, {format_bytes(size)}, {per_row} per row"})
+        write_blocks(task, hashed())
+    if task.output != "-":
+        row_bytes = os.stat(task.output).st_size / max(counted.rows, 1)
+        print_written(task, "hashed", counted, f", {format_bytes(row_bytes)} per row")

@@ -21,8 +21,8 @@ from ...neighbors import GCWSIndex, layout_for
 from ...text import Shingles
 from .._errors import UsageError
 from .._file_predictor import feature_columns
+from .._memory import enough_memory, memory_left
 from .._options import open_input
-from .._process_memory import enough_memory, memory_left
 from .._progress import CountedRows, ProgressMeter, format_duration
 from .._results import print_facts, print_json, size_of
 from ..commands.index import Build, Dedup, Query
@@ -135,7 +135,8 @@ def query(task: Query) -> None:
         if not task.json:
             file.write(b"row\tneighbor\tsimilarity\n")
         for block in counted:
-            X = _with_width(found, _rows_of(block, task.input) if columns is None else block.X[:, columns])
+            X = _rows_of(block, task.input) if columns is None else block.X[:, columns]
+            X = _with_width(found, X, task.input)
             before = counted.rows - X.shape[0]
             for first, distances, ids in _answers(found, X, n_neighbors, task.threshold):
                 file.write("".join(_neighbor_lines(before + first, distances, ids, task.json)).encode())
@@ -195,42 +196,32 @@ def dedup(task: Dedup) -> None:
 
 
 def _open(task: Build | Dedup | Query, shingles: Shingles | None, own: list[str]) -> Any:
-    """Open a file of rows, or of texts that become rows. ``own`` files of the command are no texts of a folder."""
+    """Open a file of rows, or of texts that become rows; ``own`` are files of the command."""
     if shingles is None:
         return open_input(task.input, task)
     return _TextRows(task, shingles.set_params(n_jobs=task.threads), own)
 
 
-class _TextRows:
-    """A stream of the texts of a file as sparse rows, like the RowStream of its rows.
-
-    ``not_read`` are files of the command itself, such as its output, which are no documents of a folder.
-    """
+class _TextRows(DocumentStream):
+    """The texts of a file as blocks of sparse rows. ``own`` files of the command are no texts of a folder."""
 
     feature_names = None
 
-    def __init__(self, task: Build | Dedup | Query, shingles: Shingles, not_read: Sequence[str]) -> None:
-        path = task.input
-        self._documents = DocumentStream(
-            path,
+    def __init__(self, task: Build | Dedup | Query, shingles: Shingles, own: Sequence[str]) -> None:
+        super().__init__(
+            task.input,
             Fields(task.text or ""),
             delimiter=task.delimiter,
             most_bytes=task.document_bytes,
             batch_bytes=task.batch_bytes,
-            files=text_files(path, not_read) if os.path.isdir(path) else None,
+            files=text_files(task.input, own) if os.path.isdir(task.input) else None,
         )
         self._shingles, self._skip_errors = shingles, task.on_error == "skip"
         self.skipped = 0  # records without a text, which are rows of zeros, so that rows have the numbers of records
-        self.name, self.format = path, self._documents.format
 
-    @property
-    def fraction(self) -> float | None:
-        """The part of the file that has been read."""
-        return self._documents.fraction
-
-    def __iter__(self) -> Iterator[RowBlock]:
+    def __iter__(self) -> Iterator[Any]:
         count = 0
-        for block in self._documents:
+        for block in super().__iter__():
             count += len(block.texts)
             if block.faults and not self._skip_errors:
                 raise InputError(
@@ -241,12 +232,6 @@ class _TextRows:
             yield RowBlock(self._shingles.transform([text or "" for text in block.texts]))
         if count and self.skipped == count:
             raise InputError(f"{self.name}: no record has a text in that field: name the field with --text.")
-
-    def __enter__(self) -> _TextRows:
-        return self
-
-    def __exit__(self, *error: Any) -> None:
-        self._documents.__exit__(*error)
 
 
 def _skipped(stream: Any) -> dict[str, str]:
@@ -266,22 +251,20 @@ def _pair_lines(pairs: Array, estimated: Array, exact: Array, json: bool) -> Ite
 def _neighbor_lines(first: int, distances: Array, ids: Array, json: bool) -> Iterator[str]:
     for number, (away, there) in enumerate(zip(distances, ids, strict=True), first):
         kept = np.isfinite(away)
-        found = list(zip(there[kept].tolist(), (1 - away[kept]).tolist(), strict=True))
+        neighbors, similarity = there[kept].tolist(), (1 - away[kept]).tolist()
         if json:
-            one = {"row": number, "neighbors": [i for i, _ in found], "similarity": [s for _, s in found]}
-            yield json_lines.dumps(one) + "\n"
-            continue
-        for neighbor, similarity in found:
-            yield f"{number}\t{neighbor}\t{similarity:.6g}\n"
+            yield json_lines.dumps({"row": number, "neighbors": neighbors, "similarity": similarity}) + "\n"
+        else:
+            yield from (f"{number}\t{one}\t{value:.6g}\n" for one, value in zip(neighbors, similarity, strict=True))
 
 
 def _find_n_features(task: Build | Dedup) -> None:
-    """Read LIBSVM text once to learn how many features it has, which an index must know before it begins."""
+    """Read LIBSVM text once to find the number of features, which an index needs before the first row."""
     if task.n_features is not None:
         return
     if not Path(task.input).is_file():
         raise InputError(
-            f"{task.input} is not a file that can be read twice, as an index needs to learn the number of features: "
+            f"{task.input} is not a file that can be read twice, which an index needs to find the number of features: "
             "check the name, or pass --n-features."
         )
     with open_input(task.input, task) as stream:
@@ -321,10 +304,16 @@ def _rows_of(block: Any, name: str) -> Any:
     return block.X
 
 
-def _with_width(made: GCWSIndex, X: Any) -> Any:
+def _with_width(made: GCWSIndex, X: Any, name: str) -> Any:
     """Give sparse rows the width of the index. Absent features are zeros; new ones count in the norm of a row."""
     if not sparse.issparse(X) or made.hasher_.center_ is not None:
         return X
     if X.shape[1] > made.n_features_in_:
-        made.widen(X.shape[1])
+        try:
+            made.widen(X.shape[1])
+        except InputError:
+            raise InputError(
+                f"{name} has {X.shape[1]:,} features, but the index has {made.n_features_in_:,} features of dense "
+                "rows: check that the file belongs to the index."
+            ) from None
     return widened(X, made.n_features_in_)

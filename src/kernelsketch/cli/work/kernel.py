@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import IO, Any, NamedTuple
+from typing import IO, Any
 
 import numpy as np
 from numpy.lib import format as npy
@@ -12,25 +12,19 @@ from scipy import sparse
 from ..._array import Array
 from ..._validation import widened
 from ...exceptions import InputError
-from ...formats import open_target, open_text, words
+from ...formats import RowBlock, endings, open_target, open_text, words
 from ...hashing import PackedCodes
 from ...kernels import iter_kernel_blocks
 from .._errors import UsageError
 from .._file_predictor import feature_columns
+from .._memory import enough_memory, memory_left
 from .._options import open_input
-from .._process_memory import enough_memory, memory_left
 from .._progress import CountedRows, ProgressMeter, format_duration
 from .._results import format_bytes, print_facts, size_of
 from ..commands.kernel import Kernel
 
 BLOCKS = 48 << 20  # bytes of the rows that a back end prepares at a time
 _PARAMETERS = {"gmm": ("p",), "egmm": ("p", "gamma"), "rbf": ("gamma",)}
-
-
-class _LabelledRows(NamedTuple):
-    X: Any
-    y: Array | None
-    names: tuple[str, ...] | None = None  # of the columns
 
 
 def write_kernel(task: Kernel) -> None:
@@ -42,11 +36,11 @@ def write_kernel(task: Kernel) -> None:
     if task.output == "-" and format == "npy":
         raise UsageError("The format npy needs a file: pass --output FILE, or --to csv for standard output.")
     with ProgressMeter("reading", task.quiet) as meter:
-        columns = _all_rows(task, meter)
+        columns, names = _all_rows(task, meter)
         meter.begin("computing")
         writer = _MatrixWriter(format, columns.X.shape[0])
         with (open_target if format == "npy" else open_text)(task.output) as file:
-            for block in _row_blocks(task, columns, meter):
+            for block in _row_blocks(task, columns, names, meter):
                 for rows, part in _matrix_blocks(block.X, columns.X, task, parameters):
                     writer.write(file, part, None if block.y is None else block.y[rows])
                     meter.show(None, f"{writer.rows:,} rows of {columns.X.shape[0]:,} columns")
@@ -57,22 +51,18 @@ def write_kernel(task: Kernel) -> None:
 
 
 def _format_by_ending(output: str) -> str:
-    plain = output.lower()
-    for ending in (".gz", ".bz2", ".xz", ".zst"):
-        plain = plain.removesuffix(ending)
-    if plain == "-" or plain.endswith(".csv"):
-        return "csv"
-    if plain.endswith((".libsvm", ".svm")):
-        return "libsvm"
-    if plain.endswith(".npy") and plain == output.lower():
-        return "npy"
+    compression, ending = endings(output)
+    formats = {"": "csv" if output == "-" else "", ".csv": "csv", ".libsvm": "libsvm", ".svm": "libsvm"}
+    formats |= {} if compression else {".npy": "npy"}
+    if found := formats.get(ending):
+        return found
     raise UsageError(f"--output {output} must end in .npy, .csv or .libsvm, or pass the format with --to.")
 
 
-def _all_rows(task: Kernel, meter: ProgressMeter) -> _LabelledRows:
-    """Read the rows of the columns into memory, if they fit."""
+def _all_rows(task: Kernel, meter: ProgressMeter) -> tuple[RowBlock, tuple[str, ...] | None]:
+    """Read the rows of the columns into memory, if they fit; return them and their feature names."""
     path = task.other or task.input
-    parts: list[_LabelledRows] = []
+    parts: list[RowBlock] = []
     left, size = memory_left(task), 0
     with open_input(path, task) as stream:
         names = stream.feature_names
@@ -82,7 +72,7 @@ def _all_rows(task: Kernel, meter: ProgressMeter) -> _LabelledRows:
                 raise InputError(
                     f"{path} holds codes, but a kernel needs rows. To compare codes, use PackedCodes.match_counts."
                 )
-            parts.append(_LabelledRows(rows.X, rows.y))
+            parts.append(rows)
             size += _size(rows.X)
             in_all = int(size * counted.expected / counted.rows)
             if 2 * in_all + BLOCKS > left:  # the parts, and all rows in one
@@ -95,24 +85,26 @@ def _all_rows(task: Kernel, meter: ProgressMeter) -> _LabelledRows:
     width = max(part.X.shape[1] for part in parts)
     labels = None if parts[0].y is None else np.concatenate([np.asarray(part.y) for part in parts])
     if not sparse.issparse(parts[0].X):
-        return _LabelledRows(np.concatenate([part.X for part in parts]), labels, names)
-    return _LabelledRows(sparse.csr_array(sparse.vstack([widened(part.X, width) for part in parts])), labels, names)
+        return RowBlock(np.concatenate([part.X for part in parts]), labels), names
+    return RowBlock(sparse.csr_array(sparse.vstack([widened(part.X, width) for part in parts])), labels), names
 
 
 def _size(X: Any) -> int:
     return int(X.data.nbytes + X.indices.nbytes + X.indptr.nbytes if sparse.issparse(X) else X.nbytes)
 
 
-def _row_blocks(task: Kernel, columns: _LabelledRows, meter: ProgressMeter) -> Iterator[Any]:
+def _row_blocks(
+    task: Kernel, columns: RowBlock, names: tuple[str, ...] | None, meter: ProgressMeter
+) -> Iterator[RowBlock]:
     if task.other is None:
         yield columns
         return
     with open_input(task.input, task) as stream:
         places = None
-        if columns.names is not None and len(columns.names) == len(stream.feature_names or ()):
-            places = feature_columns(columns.names, stream, f"{task.other} has")
+        if names is not None and len(names) == len(stream.feature_names or ()):
+            places = feature_columns(names, stream, f"{task.other} has")
         for block in CountedRows(stream, meter):
-            yield block if places is None else _LabelledRows(block.X[:, places], block.y)
+            yield block if places is None else RowBlock(block.X[:, places], block.y)
 
 
 def _matrix_blocks(X: Any, Y: Any, task: Kernel, parameters: dict[str, float]) -> Iterator[tuple[slice, Array]]:
@@ -136,7 +128,7 @@ class _MatrixWriter:
         if self._format == "npy":
             if self.rows == 0:
                 self._dtype = block.dtype
-                file.write(self._npy_header(0))
+                self._write_header(file)
             file.write(np.ascontiguousarray(block).data)
         elif self._format == "csv":
             file.write("".join(",".join(map(repr, row)) + "\n" for row in block.tolist()).encode())
@@ -150,10 +142,10 @@ class _MatrixWriter:
     def finish(self, file: IO[bytes]) -> None:
         if self._format == "npy":
             file.seek(0)
-            file.write(self._npy_header(self.rows))
+            self._write_header(file)
 
-    def _npy_header(self, rows: int) -> bytes:
-        """Return a header whose length does not depend on the number of rows."""
-        text = f"{{'descr': {npy.dtype_to_descr(self._dtype)!r}, 'fortran_order': False, "
-        text += f"'shape': ({rows}, {self._columns}), }}"
-        return b"\x93NUMPY\x01\x00" + (118).to_bytes(2, "little") + text.ljust(117).encode() + b"\n"
+    def _write_header(self, file: IO[bytes]) -> None:
+        """Write the header, whose length does not depend on the number of rows."""
+        shape = self.rows, self._columns
+        descr = npy.dtype_to_descr(self._dtype)
+        npy.write_array_header_1_0(file, {"descr": descr, "fortran_order": False, "shape": shape})

@@ -20,12 +20,12 @@ from ...hashing import PackedCodes
 from ...linear import FitProgress, GCWSClassifier, GCWSClassifierCV, GCWSRegressor, MemoryBoundError
 from .._errors import UsageError
 from .._hashing import codes_of
-from .._options import HashOptions, label_of, open_input
-from .._process_memory import enough_memory, memory_left, peak_bytes
+from .._memory import enough_memory, memory_left, peak_bytes
+from .._options import HashOptions, open_input
 from .._progress import CountedRows, ProgressMeter, format_duration
-from .._results import format_bytes, label_value, labels_text, print_facts, print_json
+from .._results import labels_text, print_facts, print_json
 from ..commands.train import Train
-from .train_table import LABEL_COPIES, LabelCount, as_targets, check_labels, train_table
+from .train_table import LABEL_COPIES, Labels, save_model, saved_lines, train_table
 
 COPIES = 4  # of the codes that cross-validation holds at a time
 
@@ -35,7 +35,7 @@ OF_PLAIN = ("n_components", "bits", "t_bits", "p", "gamma", "C", "cv", "loss", "
 
 
 def train(task: Train) -> None:
-    if task.classes:  # scikit-learn asks whether so many of them are meant, and the user has said so
+    if task.classes:  # scikit-learn warns about many classes; --classes confirms them
         warnings.filterwarnings("ignore", "The number of unique classes")
     with (
         ProgressMeter("reading", task.quiet) as meter,
@@ -73,15 +73,8 @@ def _train_plain(task: Train, stream: RowStream, meter: ProgressMeter) -> tuple[
     seconds = meter.seconds
     if stream.feature_names is not None:
         made.feature_names_in_ = np.array(stream.feature_names, dtype=object)
-    made.fitted_ = replace(made.fitted_, label_column=label_of(stream, task))
-    made.save(task.model)
     facts = {
-        "model": str(task.model),
-        "estimator": type(made).__name__,
-        "bytes": task.model.stat().st_size,
-        "rows": counted.rows,
-        "n_features": int(made.n_features_in_),
-        **({} if task.regression else {"classes": [label_value(label) for label in made.classes_.tolist()]}),
+        **save_model(made, task, stream, counted.rows),
         **({"C": made.C_, "cv_accuracy": float(made.scores_.mean(axis=0).max())} if task.cv else {"C": made.C}),
         "passes": int(made.n_iter_),
         "duality_gap": max(0.0, float(np.max(made.dual_gap_ / np.maximum(made.objective_, np.finfo(float).tiny)))),
@@ -107,7 +100,7 @@ class _TimedBlocks:
     def __init__(self, rows: CountedRows, task: Train) -> None:
         self._counted, self._name, self._start = rows, task.input, monotonic()
         self._rows = iter(rows)
-        self._regression, self._count = task.regression, LabelCount(task)
+        self._labels = Labels(task)
         self.seconds = 0.0
         self.first = next(self._rows, None)
         if self.first is None:
@@ -120,7 +113,7 @@ class _TimedBlocks:
 
     @property
     def expected_rows(self) -> int:
-        """The number of all rows, as far as it can be estimated now; fit_blocks asks for it."""
+        """The estimated number of all rows; fit_blocks reads it."""
         return self._counted.expected
 
     def __iter__(self) -> Iterator[tuple[Any, Any]]:
@@ -129,11 +122,8 @@ class _TimedBlocks:
             if part.y is None and isinstance(part.X, PackedCodes):
                 raise InputError(f"{self._name} holds codes without labels: hash a file of rows that has labels.")
             self.first = None
-            y = as_targets(part.y) if self._regression else part.y
-            check_labels(y, self._name, self._regression)
-            self._count.add(y)
-            yield part.X, y
-        self._count.check()
+            yield part.X, self._labels.checked(part.y)
+        self._labels.check_count()
         self.seconds = monotonic() - self._start
 
 
@@ -151,7 +141,7 @@ def _hash_parameters(task: Train, rows: _TimedBlocks) -> dict[str, Any]:
             raise InputError(
                 f"{task.input} holds codes with ",
                 Setting(key, value),
-                f", but the command asks for {given[key]}: hash the rows again.",
+                f", but the command line has {given[key]}: hash the rows again, or leave the option out.",
                 parameter=key,
             )
     return {**found, "center": hasher.center, "views": list(hasher.views) or None}
@@ -191,7 +181,7 @@ class _PassProgress:
 
 
 class _FoldProgress:
-    """Folds as progress, with a line for each of them, and for the scores of every C when all are known."""
+    """Show a line for each fold, and the scores of every C after the last fold."""
 
     def __init__(self, meter: ProgressMeter, model: GCWSClassifierCV) -> None:
         self._meter, self._model, self._said = meter, model, 0
@@ -257,7 +247,4 @@ def _lines(facts: dict[str, Any], model: Any, stream: Any) -> dict[str, str]:
     if "cv_accuracy" in facts:
         lines["C"] = f"{facts['C']:g}, with accuracy {100 * facts['cv_accuracy']:.2f} % in cross-validation"
     lines["time"] = f"{format_duration(hash_time)} for reading and hashing, {format_duration(learn_time)} for learning"
-    if facts["peak_bytes"] is not None:
-        lines["memory"] = f"{format_bytes(facts['peak_bytes'])} at the peak"
-    lines["model"] = f"{facts['model']}, {format_bytes(facts['bytes'])}"
-    return lines
+    return lines | saved_lines(facts)

@@ -1,4 +1,4 @@
-"""``kernelsketch train`` on a table: read all of it, learn as the tabular estimators do, save the model."""
+"""``kernelsketch train`` on a table: read all of it, fit a tabular estimator, save the model."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from ...exceptions import InputError
 from ...formats import RowStream, joined_labels
 from ...tabular import EFFORTS, MOST_CATEGORIES, GCWSTabularClassifier, GCWSTabularRegressor
 from .._errors import UsageError
+from .._memory import enough_memory, memory_left, peak_bytes
 from .._options import label_of
-from .._process_memory import enough_memory, memory_left, peak_bytes
 from .._progress import CountedRows, ProgressMeter, format_duration
 from .._results import format_bytes, label_value, labels_text
 from .._table_facts import column_facts, important_columns
@@ -35,32 +35,18 @@ def train_table(task: Train, stream: RowStream, meter: ProgressMeter) -> tuple[d
     counted = CountedRows(stream, meter)
     X, y = _read(task, counted)
     read_seconds = meter.seconds
-    parameters: dict[str, Any] = {
-        "effort": task.effort,
-        "budget": task.budget,
-        "random_state": task.seed,
-        "n_jobs": task.threads,
-    }
+    parameters: dict[str, Any] = {"effort": task.effort, "budget": task.budget}
+    parameters |= {"random_state": task.seed, "n_jobs": task.threads}
     if task.balanced:
         parameters["class_weight"] = "balanced"
     kind = GCWSTabularRegressor if task.regression else GCWSTabularClassifier
     meter.begin("learning")
     model = kind(**parameters).fit(X, y, progress=lambda text: meter.show(None, text))
-    head = model.model_
-    head.fitted_ = replace(head.fitted_, label_column=label_of(stream, task))
-    model.save(task.model)
     facts = {
-        "model": str(task.model),
-        "estimator": type(model).__name__,
-        "bytes": task.model.stat().st_size,
-        "rows": counted.rows,
-        "n_features": int(model.n_features_in_),
-        **(
-            {"classes": [label_value(label) for label in model.classes_.tolist()]} if hasattr(model, "classes_") else {}
-        ),
+        **save_model(model, task, stream, counted.rows),
         "effort": model.effort,
-        "n_components": int(head.n_components),
-        "C": float(head.C),
+        "n_components": int(model.model_.n_components),
+        "C": float(model.model_.C),
         "held_out_r2" if task.regression else "held_out_accuracy": model.held_out_score_,
         "trees_share": model.trees_share_,
         "columns": column_facts(model),
@@ -71,26 +57,46 @@ def train_table(task: Train, stream: RowStream, meter: ProgressMeter) -> tuple[d
     return facts, _lines(facts, stream)
 
 
+def save_model(model: Any, task: Train, stream: RowStream, rows: int) -> dict[str, Any]:
+    """Save a model with the label column of its rows, and return the facts that every model has."""
+    head = getattr(model, "model_", model)
+    head.fitted_ = replace(head.fitted_, label_column=label_of(stream, task))
+    model.save(task.model)
+    classes = [label_value(label) for label in getattr(model, "classes_", np.empty(0)).tolist()]
+    return {
+        "model": str(task.model),
+        "estimator": type(model).__name__,
+        "bytes": task.model.stat().st_size,
+        "rows": rows,
+        "n_features": int(model.n_features_in_),
+        **({"classes": classes} if classes else {}),
+    }
+
+
+def saved_lines(facts: dict[str, Any]) -> dict[str, str]:
+    """Return the last lines about every model."""
+    peak = {} if facts["peak_bytes"] is None else {"memory": f"{format_bytes(facts['peak_bytes'])} at the peak"}
+    return {**peak, "model": f"{facts['model']}, {format_bytes(facts['bytes'])}"}
+
+
 def _read(task: Train, rows: CountedRows) -> tuple[Any, Any]:
     """Return the whole table and its labels."""
     budget = memory_left(task)
     parts: list[Any] = []
     labels: list[Any] = []
-    count = LabelCount(task)
+    checks = Labels(task)
     text_bytes = label_bytes = 0
     for block in rows:
-        y = as_targets(block.y) if task.regression else block.y
-        check_labels(y, task.input, task.regression)
+        y = checks.checked(block.y)
         parts.append(block.X)
         labels.append(y)
-        count.add(y)
         text_bytes, label_bytes = text_bytes + _text_bytes(block.X), max(label_bytes, np.asarray(y).dtype.itemsize)
         row_bytes = CELL_BYTES * block.X.shape[1] + LABEL_COPIES * label_bytes
         if not rows.at_end or rows.rows * row_bytes + text_bytes > budget:  # at the end, all rows are counted first
             _check_memory(task, budget, text_bytes, rows, row_bytes)
     if not parts:
         raise InputError(f"{task.input} has no rows.")
-    count.check()
+    checks.check_count()
     table = joined_table(parts, rows.feature_names)
     categories = sum(min(MOST_CATEGORIES, len(set(c.values))) for c in table.columns if c.kind == "category")
     row_bytes = CELL_BYTES * len(table.columns) + FEATURE_BYTES * categories + LABEL_COPIES * label_bytes
@@ -106,7 +112,7 @@ def _text_bytes(X: Any) -> int:
 
 
 def _check_memory(task: Train, budget: int, text_bytes: int, rows: CountedRows, row_bytes: int) -> None:
-    """Refuse a table that does not fit, as soon as the rows so far and the size of the file say so."""
+    """Refuse a table that does not fit, as soon as the number of rows can be estimated."""
     n = rows.expected
     size = n * (CODE_BYTES * EFFORTS[task.effort].n_components + row_bytes) + text_bytes * n // rows.rows
     if size > budget:
@@ -121,51 +127,47 @@ def _check_memory(task: Train, budget: int, text_bytes: int, rows: CountedRows, 
 
 def as_targets(labels: Any) -> Any:
     """Return labels as numbers if they are numbers stored as text, such as whole numbers with very many digits."""
-    y = None if labels is None else np.asarray(labels)
-    if y is None or y.dtype.kind not in "OUT":
+    y = np.asarray(labels)
+    if y.dtype.kind not in "OUT":
         return labels
     found = floats_of([str(label) for label in y.tolist()])
     return labels if found is None else found
 
 
-def check_labels(labels: Any, name: str, regression: bool) -> None:
-    """Refuse labels that are missing, or that do not fit the task."""
-    if labels is None:
-        raise InputError(f"{name} has no labels. Name their column with --label COLUMN; -1 is the last.")
-    y = np.asarray(labels)
-    if regression and y.dtype.kind in "OUST":
-        raise InputError(
-            f"The labels of {name} are text, for example {str(y[0])!r}, but --regression needs numbers. Convert them, "
-            "or leave --regression out."
-        )
-    if y.dtype.kind != "f":
-        return
-    if not np.isfinite(y).all():
-        raise InputError(f"A label of {name} is {y[np.argmin(np.isfinite(y))]}. Remove the row, or give it a label.")
-    if not regression and (y != np.floor(y)).any():
-        value = float(y[np.argmax(y != np.floor(y))])
-        raise InputError(
-            f"The labels of {name} are not integers, for example {value!r}. To predict numbers, pass --regression; if "
-            "the labels are names of classes, pass --text-labels."
-        )
-
-
-class LabelCount:
-    """Counts the different labels of a file, to notice numbers that are to be predicted rather than classes."""
+class Labels:
+    """Checks the labels of a file, and counts the different ones to notice numbers that are no classes."""
 
     def __init__(self, task: Train) -> None:
-        self._name, self._counts = task.input, not (task.regression or task.classes)
+        self._name, self._regression = task.input, task.regression
+        self._counts = not (task.regression or task.classes)
         self._seen: set[Any] = set()
         self._rows = 0
 
-    def add(self, labels: Any) -> None:
-        """Count the labels of a block."""
+    def checked(self, labels: Any) -> Any:
+        """Return the labels of a block as models take them; refuse those that are missing or do not fit the task."""
+        if labels is None:
+            raise InputError(f"{self._name} has no labels. Name their column with --label COLUMN; -1 is the last.")
+        labels = as_targets(labels) if self._regression else labels
         y = np.asarray(labels)
+        if self._regression and y.dtype.kind in "OUST":
+            raise InputError(
+                f"The labels of {self._name} are text, for example {str(y[0])!r}, but --regression needs numbers. "
+                "Convert them, or leave --regression out."
+            )
+        if y.dtype.kind == "f" and not np.isfinite(y).all():
+            value = y[np.argmin(np.isfinite(y))]
+            raise InputError(f"A label of {self._name} is {value}. Remove the row, or give it a label.")
+        if y.dtype.kind == "f" and not self._regression and (y != np.floor(y)).any():
+            raise InputError(
+                f"The labels of {self._name} are not integers, for example {float(y[np.argmax(y != np.floor(y))])!r}. "
+                "To predict numbers, pass --regression; if the labels are names of classes, pass --text-labels."
+            )
         if self._counts and y.dtype.kind in "fiu":
             self._rows += len(y)
             self._seen.update(np.unique(y).tolist())
+        return labels
 
-    def check(self) -> None:
+    def check_count(self) -> None:
         """Refuse very many different numbers as classes, unless the command line insists."""
         if len(self._seen) > MANY_LABELS and self._rows < ROWS_PER_LABEL * len(self._seen):
             raise UsageError(
@@ -201,7 +203,4 @@ def _lines(facts: dict[str, Any], stream: Any) -> dict[str, str]:
     )
     times = [format_duration(facts[name]) for name in ("read_seconds", "learn_seconds")]
     lines["time"] = f"{times[0]} for reading, {times[1]} for learning"
-    if facts["peak_bytes"] is not None:
-        lines["memory"] = f"{format_bytes(facts['peak_bytes'])} at the peak"
-    lines["model"] = f"{facts['model']}, {format_bytes(facts['bytes'])}"
-    return lines
+    return lines | saved_lines(facts)
