@@ -120,7 +120,7 @@ def hash_blocks(
         stored.problems = (1 + twice) * targets.problems
         stored.expected = getattr(blocks, "expected_rows", 0)  # the command line has an estimate
         if weight is None or weights[-1].any():  # newer versions of scikit-learn refuse weights that are all 0
-            used = RowWeights.of(weight, len(y)).used
+            used = RowWeights.of(weight, len(y), *([model.C] if weight is None else [])).used
             for codes in _codes(hasher, taken(X, used), threads):
                 stored.add(codes)
     if hasher is None:

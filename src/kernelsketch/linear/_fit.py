@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any, ClassVar, Self
@@ -15,14 +16,12 @@ from .._loss_formulas import formulas_of
 from .._losses import loss_named
 from .._validation import check_n_jobs, check_positive_int
 from ..backends import backend_for
-from ..exceptions import InputError, Setting
 from ..hashing import PackedCodes
-from ..serving import Calibration
 from ._base import Hashed, LinearEstimator, training_of, whole_or_nothing
 from ._blocks import hash_blocks
 from ._code_table import table_of
 from ._disk_codes import TemporaryCodes
-from ._folds import PATH_TOL, Paths, Problem, shuffled_folds
+from ._folds import PATH_TOL, Paths, Problem, calibration_folds
 from ._problem import Stop, Targets
 from ._solver import TRAINING, Report, Solver, reporter
 from ._targets import Classes, Numbers, RowWeights, taken
@@ -68,7 +67,7 @@ class SingleC(LinearEstimator):
         X, y = self._checked(X, y)
         task, threads = self._task(y), check_n_jobs(self.n_jobs)
         weights = RowWeights.of(sample_weight, len(y), self.C)
-        return self._learn(self._hashed(X, weights, threads), task, weights, threads, report)
+        return self._learn(lambda: self._hashed(X, weights, threads), task, weights, threads, report)
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     @whole_or_nothing
@@ -107,35 +106,35 @@ class SingleC(LinearEstimator):
             task = self._task(y)
             weights = RowWeights.of(sample_weight, len(task), self.C)
             table = stored.table(task.n_problems * (1 if self.probability is None else 2))  # room for values of rows
-            return self._learn(Hashed(None, hasher, table), task, weights, threads, report)
+            return self._learn(lambda: Hashed(None, hasher, table), task, weights, threads, report)
 
     def _learn(
-        self, hashed: Hashed, task: Classes | Numbers, weights: RowWeights, threads: int, report: Report | None
+        self,
+        hashed_rows: Callable[[], Hashed],
+        task: Classes | Numbers,
+        weights: RowWeights,
+        threads: int,
+        report: Report | None,
     ) -> Self:
-        """Train on the codes of the rows that have a weight above 0. The targets are those of all rows."""
-        cost = weights.costs(self.C)
+        """Train on the rows that have a weight above 0, which are hashed once all else is checked.
+
+        The targets are those of all rows.
+        """
+        cost, counted, calibration = weights.costs(self.C), weights.costs(1.0), None
         task = task.used(weights.used, cost)
-        targets, solver = task.targets(cost), self._solver(hashed.hasher, threads, report)
-        calibration = None if self.probability is None else self._calibrated(hashed, task, weights.costs(1.0), solver)
+        targets = task.targets(cost)
+        folds = None if self.probability is None else calibration_folds(task, counted)
+        hashed = hashed_rows()
+        solver = self._solver(hashed.hasher, threads, report)
+        if folds is not None:
+            about = solver.stopping(tol=max(solver.stop.tol, PATH_TOL), warn=False, exact=False)
+            problem = Problem(hashed.table, task, counted, about)
+            calibration = Paths.solved("calibration", problem, folds, np.array([self.C])).calibration(0)
         start = self._start(targets, weights, solver) if self.warm_start else None
         found = solver.solve(hashed.table, targets, start, TRAINING._replace(C=self.C))
         self.fitted_ = replace(self._model_of(hashed, task, found), calibration=calibration)
         self.training_ = training_of(found, duals_of_all(found.beta, weights) if self.warm_start else None)
         return self
-
-    def _calibrated(self, hashed: Hashed, task: Any, weights: Array, solver: Solver) -> Calibration:
-        """Calibrate the decision values of the rows of each fold, by models of the other folds."""
-        about = solver.stopping(tol=max(solver.stop.tol, PATH_TOL), warn=False, exact=False)
-        problem = Problem(hashed.table, task, weights, about)
-        paths = Paths.solved("calibration", problem, shuffled_folds(task.labels), np.array([self.C]))
-        found = paths.calibration(0)
-        if found is None:
-            raise InputError(
-                Setting("probability", "calibrated"),
-                " needs 2 classes with at least 2 rows each, of a weight above 0: pass more "
-                "rows, or set probability=None.",
-            )
-        return found
 
     def _start(self, targets: Targets, weights: RowWeights, solver: Solver) -> Array | None:
         """Return the duals of the previous fit, moved into the bounds of this one, for a warm start."""

@@ -16,7 +16,7 @@ from sklearn.model_selection import check_cv
 from .._array import Array
 from .._loss_formulas import formulas_of
 from .._validation import STEP_BYTES, row_batches
-from ..exceptions import InputError
+from ..exceptions import InputError, Setting
 from ..serving import Calibration
 from ._calibration import fit_calibration
 from ._code_table import CodeTable
@@ -47,17 +47,12 @@ def folds_of(splits: Any, n: int) -> list[Fold]:
 
 
 def used_folds(folds: list[Fold], used: Any) -> list[Fold]:
-    """Return folds of all rows as folds of the used rows, and refuse one that holds out none of them."""
-    if not isinstance(used, slice):
-        place = np.full(len(folds[0].train), -1)
-        place[used] = np.arange(len(used))
-        folds = [Fold(fold.train[used], place[fold.test[place[fold.test] >= 0]]) for fold in folds]
-    for number, fold in enumerate(folds):
-        if len(fold.test) == 0:
-            raise InputError(
-                f"fold {number} holds out no row with a weight above 0: set cv to other folds.", parameter="cv"
-            )
-    return folds
+    """Return folds of all rows as folds of the used rows."""
+    if isinstance(used, slice):
+        return folds
+    place = np.full(len(folds[0].train), -1)
+    place[used] = np.arange(len(used))
+    return [Fold(fold.train[used], place[fold.test[place[fold.test] >= 0]]) for fold in folds]
 
 
 def shuffled_folds(labels: Array) -> list[Fold]:
@@ -108,12 +103,27 @@ def folds_for(task: Classes | Numbers, cv: Any, rows: Any, weights: Array) -> li
         splits = check_cv(cv, y, classifier=is_class).split(np.zeros((len(y), 1)), y)
         folds = used_folds(folds_of(splits, len(y)), rows)
     for number, fold in enumerate(folds):
+        if len(fold.test) == 0:
+            raise InputError(
+                f"fold {number} holds out no row with a weight above 0: set cv to other folds.", parameter="cv"
+            )
         trained = used[fold.train & (weights > 0)]
         if len(trained) == 0 or (is_class and len(np.unique(trained)) < 2):
             what, other = ("no row with a weight above 0", "other")
             if is_class:
                 what, other = "one class only", "fewer or stratified"
             raise InputError(f"fold {number} trains on {what}: set cv to {other} folds.", parameter="cv")
+    return folds
+
+
+def calibration_folds(task: Any, weights: Array) -> list[Fold]:
+    """Return the folds whose held-out rows calibrate a model, and refuse rows that cannot."""
+    folds = shuffled_folds(task.labels)
+    if not any(len(known_rows(fold, task.labels, weights)) for fold in folds):
+        raise InputError(
+            Setting("probability", "calibrated"),
+            " needs 2 classes with at least 2 rows each, of a weight above 0: pass more rows, or set probability=None.",
+        )
     return folds
 
 

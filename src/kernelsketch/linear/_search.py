@@ -90,6 +90,12 @@ class ManyCs(LinearEstimator):
         given = RowWeights.of(sample_weight, len(y), Cs[0], Cs[-1], parameter="Cs")
         weights = given.costs(1.0)
         folds = folds_for(task, self.cv, given.used, weights)
+        if len(folds) == 1 and not self._own_probabilities and _asks_for_probabilities(self.scoring):
+            raise InputError(
+                "cv has a single fold, so no other fold can calibrate the probabilities that scoring needs: set cv to "
+                f"2 or more folds, or {WITH_PROBABILITIES} with probability=None.",
+                parameter="cv",
+            )
         task = task.used(given.used, weights)
         hashed = self._hashed(X, given, threads)
         solver = self._solver(hashed.hasher, threads, report)
@@ -110,6 +116,11 @@ class ManyCs(LinearEstimator):
             self.training_ = replace(training_of(found), gap=None, objective=None)
         self.fitted_ = replace(self._model_of(hashed, task, found), calibration=calibration)
         return self
+
+    @property
+    def _own_probabilities(self) -> bool:
+        """Whether decision values become probabilities without a calibration."""
+        return self.probability is None and loss_named(self.loss).has_probabilities
 
     def _choose(self, paths: Paths) -> int:
         """Keep the scores, and return the number of the best C, the first of equals."""
@@ -157,7 +168,7 @@ class ManyCs(LinearEstimator):
 
             def probabilities() -> Array:
                 wide = values.astype(np.float64)
-                if self.probability is None and loss_named(self.loss).has_probabilities:
+                if self._own_probabilities:
                     return shares_of(wide)
                 return _calibration(paths, q, without=number, common_slope=True).probabilities(wide)
 
@@ -169,12 +180,6 @@ class ManyCs(LinearEstimator):
 
 def _calibration(paths: Paths, q: int, **options: Any) -> Calibration:
     found = paths.calibration(q, **options)
-    if found is None and options and len(paths.folds) == 1:
-        raise InputError(
-            "cv has a single fold, so no other fold can calibrate the probabilities that scoring needs: set cv to "
-            f"2 or more folds, or {WITH_PROBABILITIES} with probability=None.",
-            parameter="cv",
-        )
     if found is None:
         raise InputError("no class has 2 rows, so that none can be calibrated: pass more rows of each class.")
     return found
@@ -205,6 +210,11 @@ class _Numbers(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict(self, _X: Any) -> Array:
         return self.predicted
+
+
+def _asks_for_probabilities(scoring: Any) -> bool:
+    methods = getattr(get_scorer(scoring), "_response_method", "")
+    return "predict_proba" == (methods if isinstance(methods, str) else methods[0])
 
 
 def _is_score_function(scoring: Any) -> bool:

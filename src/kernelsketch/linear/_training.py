@@ -16,7 +16,7 @@ import numpy as np
 from .._array import Array
 from ..backends import LINEAR_BLOCK_ROWS, LinearPass
 from ..hashing import PackedCodes
-from ..serving import LinearModel, stride_of
+from ..serving import LinearModel, Value, stride_of
 from ._code_table import CodeTable, find_used_codes
 from ._descent import shuffled
 from ._problem import Targets
@@ -36,8 +36,8 @@ class OnlineState:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Training:
-    """What only learning needs of a fit; predictions do not.
+class Training(Value):
+    """What only learning needs of a fit; predictions do not. Its NumPy arrays are read-only.
 
     Attributes
     ----------
