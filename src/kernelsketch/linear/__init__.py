@@ -38,7 +38,7 @@ from ._model_file import estimator_content, read_model, restored_model
 from ._regressor import GCWSRegressor, GCWSRegressorCV
 from ._search import counted_rows, hash_in_parts, held_out_values
 from ._solver import FitProgress
-from ._training import OnlineState, Training, streamed
+from ._training import OnlineState, Training
 
 LINEAR_MODELS = {kind.__name__: kind for kind in (GCWSClassifier, GCWSClassifierCV, GCWSRegressor, GCWSRegressorCV)}
 
@@ -63,6 +63,5 @@ __all__ = [
     "read_model",
     "restored_model",
     "shuffled_folds",
-    "streamed",
     "whole_or_nothing",
 ]

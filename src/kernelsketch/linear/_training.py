@@ -9,7 +9,6 @@ blocks count more. There is no learning rate.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -61,13 +60,6 @@ class Training(Value):
     stream: OnlineState | None = None
 
 
-def streamed(state: OnlineState, intercept_value: float, **fields: Any) -> tuple[LinearModel, Training]:
-    """Return the model and the training of a state of one-pass learning. ``fields`` are the other ones of the model."""
-    intercepts = intercept_value * state.mean_bias
-    model = LinearModel(used_codes=state.used_codes, weights=state.mean_w, intercepts=intercepts, **fields)
-    return model, Training(state.mean_bias, 1, stream=state)
-
-
 def next_state(model: LinearModel | None, training: Training | None, codes: PackedCodes, problems: int) -> OnlineState:
     """Return a copy of the state from which partial_fit continues, with room for the codes of the next rows.
 
@@ -81,14 +73,14 @@ def next_state(model: LinearModel | None, training: Training | None, codes: Pack
         w = np.zeros((problems, codes.n_components, stride_of(len(found))), np.float32)
         before = OnlineState(found, w, np.zeros(problems), w, np.zeros(problems), 0)
     used_codes = np.union1d(before.used_codes, found)
-    tables = (before.w.copy(), before.mean_w.copy())
-    if len(used_codes) > len(before.used_codes):
-        tables = (widen(before.w, before.used_codes, used_codes), widen(before.mean_w, before.used_codes, used_codes))
-    return OnlineState(used_codes, tables[0], before.bias.copy(), tables[1], before.mean_bias.copy(), before.blocks)
+    w, mean_w = (widen(table, before.used_codes, used_codes) for table in (before.w, before.mean_w))
+    return OnlineState(used_codes, w, before.bias.copy(), mean_w, before.mean_bias.copy(), before.blocks)
 
 
 def widen(w: Array, old: Array, new: Array) -> Array:
     """Return a table (problems, k, stride) for the used codes ``new``, which contain ``old``; new weights are 0."""
+    if len(new) == len(old):
+        return w.copy()
     wide = np.zeros((*w.shape[:2], stride_of(len(new))), np.float32)
     wide[:, :, np.searchsorted(new, old)] = w[:, :, : len(old)]
     return wide
