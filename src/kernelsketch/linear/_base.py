@@ -30,7 +30,7 @@ from ._code_table import CodeTable, OwnCodes, table_of
 from ._model_file import estimator_content, read_model
 from ._problem import Solution, Stop
 from ._solver import Report, Solver, reporter
-from ._targets import Classes, Numbers, RowWeights, taken
+from ._targets import RowWeights, Task, taken
 from ._training import Training
 
 
@@ -56,6 +56,9 @@ class Hashed(NamedTuple):
     scaling: Scaling | None
     hasher: Hasher
     table: CodeTable
+
+
+Hashing = Callable[[], Hashed]  # called once everything else about a fit is checked
 
 
 class Fitted:
@@ -280,7 +283,7 @@ class LinearEstimator(PlainParameters, Fitted, BaseEstimator):  # type: ignore[m
             check_consistent_length(X.empty, y)
         return X, y if self._has_classes else np.asarray(y, np.float64)
 
-    def _task(self, y: Any) -> Classes | Numbers:
+    def _task(self, y: Any) -> Task:
         """Return the targets of all rows as problems of the solver."""
         raise NotImplementedError
 
@@ -288,18 +291,8 @@ class LinearEstimator(PlainParameters, Fitted, BaseEstimator):  # type: ignore[m
         """Check weights of rows, with the C or all C of the estimator."""
         raise NotImplementedError
 
-    def _learn(
-        self,
-        hashed_rows: Callable[[], Hashed],
-        task: Classes | Numbers,
-        weights: RowWeights,
-        threads: int,
-        report: Report | None,
-    ) -> Self:
-        """Train on the rows that have a weight above 0, which are hashed once all else is checked.
-
-        The targets are those of all rows.
-        """
+    def _learn(self, hashing: Hashing, task: Task, weights: RowWeights, threads: int, report: Report | None) -> Self:
+        """Train on the rows that have a weight above 0. The targets are those of all rows."""
         raise NotImplementedError
 
     def _codes(
@@ -340,7 +333,7 @@ class LinearEstimator(PlainParameters, Fitted, BaseEstimator):  # type: ignore[m
         name = loss_named(self.loss).parameter
         return None if name is None else float(getattr(self, name))
 
-    def _model_of(self, hashed: Hashed, task: Classes | Numbers, w: Array, bias: Array) -> LinearModel:
+    def _model_of(self, hashed: Hashed, task: Task, w: Array, bias: Array) -> LinearModel:
         """Return a solution as a fitted model."""
         return LinearModel(
             hashed.hasher,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any, ClassVar, Self
@@ -17,14 +16,14 @@ from .._losses import loss_named
 from .._validation import check_n_jobs, check_positive_int
 from ..backends import backend_for
 from ..hashing import PackedCodes
-from ._base import Hashed, LinearEstimator, training_of, whole_or_nothing
+from ._base import Hashed, Hashing, LinearEstimator, training_of, whole_or_nothing
 from ._blocks import hash_blocks
 from ._code_table import table_of
 from ._disk_codes import TemporaryCodes
 from ._folds import PATH_TOL, Paths, Problem, calibration_folds
 from ._problem import Stop, Targets
 from ._solver import TRAINING, Report, Solver, reporter
-from ._targets import Classes, Numbers, RowWeights, taken
+from ._targets import RowWeights, Task, taken
 from ._training import Training, learn, next_state
 
 
@@ -82,23 +81,12 @@ class SingleC(LinearEstimator):
             table = stored.table(task.n_problems * (1 if self.probability is None else 2))  # room for values of rows
             return self._learn(lambda: Hashed(None, hasher, table), task, weights, threads, report)
 
-    def _learn(
-        self,
-        hashed_rows: Callable[[], Hashed],
-        task: Classes | Numbers,
-        weights: RowWeights,
-        threads: int,
-        report: Report | None,
-    ) -> Self:
-        """Train on the rows that have a weight above 0, which are hashed once all else is checked.
-
-        The targets are those of all rows.
-        """
+    def _learn(self, hashing: Hashing, task: Task, weights: RowWeights, threads: int, report: Report | None) -> Self:
         cost, counted, calibration = weights.costs(self.C), weights.costs(1.0), None
         task = task.used(weights.used, cost)
         targets = task.targets(cost)
         folds = None if self.probability is None else calibration_folds(task, counted)
-        hashed = hashed_rows()
+        hashed = hashing()
         solver = self._solver(hashed.hasher, threads, report)
         if folds is not None:
             about = solver.stopping(tol=max(solver.stop.tol, PATH_TOL), warn=False, exact=False)
@@ -122,7 +110,7 @@ class SingleC(LinearEstimator):
             start[p] = formulas_of(number).feasible(before[p], *targets.of(p, slice(None)), parameter)
         return start
 
-    def _learn_next(self, X: Any, task: Classes | Numbers, weights: RowWeights) -> Self:
+    def _learn_next(self, X: Any, task: Task, weights: RowWeights) -> Self:
         """Learn from the next rows of a stream, in one pass. The targets are those of rows with a weight above 0."""
         threads, model, training, column = check_n_jobs(self.n_jobs), None, None, None
         if not hasattr(self, "fitted_"):

@@ -23,7 +23,7 @@ from ._code_table import CodeTable
 from ._descent import shuffled
 from ._problem import Solution, Targets, squared_norm
 from ._solver import TRAINING, FitProgress, Solver
-from ._targets import Classes, Numbers
+from ._targets import Classes, Task
 
 N_FOLDS = 3
 PATH_TOL = 1e-2  # gap of models that are only scored or calibrated
@@ -88,7 +88,7 @@ def _folds(numbers: Array, n_folds: int) -> list[Fold]:
     return [Fold(numbers != number, np.flatnonzero(numbers == number)) for number in range(n_folds)]
 
 
-def folds_for(task: Classes | Numbers, cv: Any, rows: Any, weights: Array) -> list[Fold]:
+def folds_for(task: Task, cv: Any, rows: Any, weights: Array) -> list[Fold]:
     """Return folds of some rows, which have these weights, as the parameter ``cv`` says."""
     is_class = isinstance(task, Classes)
     y = task.labels if isinstance(task, Classes) else task.y
@@ -138,7 +138,7 @@ class Problem:
     """What the folds have in common."""
 
     table: CodeTable
-    task: Classes | Numbers
+    task: Task
     weights: Array
     solver: Solver
 
@@ -239,11 +239,9 @@ class Paths:
                     problem.solver.report(event._replace(C=float(Cs[q]), passes=passes, gaps=gaps, is_solved=True))
         return paths
 
-    def mean(self, q: int) -> Solution:
-        """Return the mean of the models of the folds."""
-        w, bias = self.sums[q][0] / np.float32(len(self.folds)), self.sums[q][1] / len(self.folds)
-        nothing = np.full(len(w), np.nan)
-        return Solution(w, bias, w[:, 0], nothing, nothing, self.passes[:, q])
+    def mean(self, q: int) -> tuple[Array, Array]:
+        """Return the mean of the tables of the folds, and of their biases."""
+        return self.sums[q][0] / np.float32(len(self.folds)), self.sums[q][1] / len(self.folds)
 
     def calibration(self, q: int, *, without: int | None = None, common_slope: bool = False) -> Calibration | None:
         """Calibrate the values of one C, of all folds or all but one; None if no row can be calibrated."""

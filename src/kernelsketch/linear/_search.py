@@ -21,12 +21,13 @@ from ..backends import DenseRows, Hashes, backend_for
 from ..exceptions import InputError, Setting
 from ..hashing import PackedCodes
 from ..serving import Calibration, decided_classes, shares_of
-from ._base import Hashed, LinearEstimator, training_of
+from ._base import Hashed, Hashing, LinearEstimator, training_of
 from ._code_table import OwnCodes
 from ._folds import PATH_TOL, Fold, Paths, Problem, folds_for
 from ._problem import Solution
 from ._solver import Report
-from ._targets import Classes, Numbers, RowWeights, classes_of
+from ._targets import Classes, Numbers, RowWeights, Task, classes_of
+from ._training import Training
 
 CS = (0.1, 1.0, 10.0, 100.0)
 PART_BYTES = 1 << 23  # per thread, of rows that are in memory before they are hashed
@@ -65,15 +66,7 @@ class ManyCs(LinearEstimator):
         Cs = grid_of(self.Cs)
         return RowWeights.of(sample_weight, n, Cs[0], Cs[-1], parameter="Cs")
 
-    def _learn(
-        self,
-        hashed_rows: Callable[[], Hashed],
-        task: Classes | Numbers,
-        weights: RowWeights,
-        threads: int,
-        report: Report | None,
-    ) -> Self:
-        """Score every C on every fold, and train the final model with the best C."""
+    def _learn(self, hashing: Hashing, task: Task, weights: RowWeights, threads: int, report: Report | None) -> Self:
         Cs, counted = grid_of(self.Cs), weights.costs(1.0)
         folds = folds_for(task, self.cv, weights.used, counted)
         if len(folds) == 1 and not self._own_probabilities and _asks_for_probabilities(self.scoring):
@@ -83,7 +76,7 @@ class ManyCs(LinearEstimator):
                 parameter="cv",
             )
         task = task.used(weights.used, counted)
-        hashed = hashed_rows()
+        hashed = hashing()
         solver = self._solver(hashed.hasher, threads, report)
         problem = Problem(hashed.table, task, counted, solver.stopping(tol=float(self.path_tol), exact=False))
         score = self._score_of_model(problem, hashed, task) if _is_score_function(self.scoring) else None
@@ -96,11 +89,11 @@ class ManyCs(LinearEstimator):
         calibration = None if self.probability is None else _calibration(paths, best)
         if self.refit:
             found = replace(problem, solver=solver).solve(np.ones(len(task), bool), Cs[best])
-            self.training_ = training_of(found)
+            w, bias, self.training_ = found.w, found.bias, training_of(found)
         else:
-            found = paths.mean(best)
-            self.training_ = replace(training_of(found), gap=None, objective=None)
-        self.fitted_ = replace(self._model_of(hashed, task, found.w, found.bias), calibration=calibration)
+            w, bias = paths.mean(best)
+            self.training_ = Training(bias, int(paths.passes[:, best].max()))
+        self.fitted_ = replace(self._model_of(hashed, task, w, bias), calibration=calibration)
         return self
 
     @property

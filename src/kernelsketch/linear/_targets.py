@@ -196,6 +196,9 @@ class Numbers:
         return weights
 
 
+Task = Classes | Numbers
+
+
 def classes_of(y: Any) -> tuple[Array, Array]:
     """Return the classes in ascending order and the class number of each row, without a sort of all labels."""
     parts = list(row_batches(len(y), 1, STEP_ROWS))
