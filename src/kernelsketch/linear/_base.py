@@ -357,13 +357,12 @@ def hasher_of_codes(model: Any, codes: PackedCodes) -> Hasher:
     theirs = codes.hasher
     check_hash(model.p, model.gamma, model.t_bits)
     names = ("n_components", "bits", "t_bits", "p", "gamma")
-    needed = {name: getattr(theirs, name) for name in names}
-    needed |= {"views": list(theirs.views) or None, "random_state": theirs.seed}
-    own = {name: getattr(model, name) for name in names}
-    own["views"] = list(view_widths(model.views, codes.n_features)) or None
-    own["random_state"] = model.random_state if isinstance(model.random_state, Integral) else theirs.seed
-    for name, value in needed.items():
-        if own[name] != value:
+    pairs = {name: (getattr(model, name), getattr(theirs, name)) for name in names}
+    pairs["views"] = (list(view_widths(model.views, codes.n_features)) or None, list(theirs.views) or None)
+    if isinstance(model.random_state, Integral):
+        pairs["random_state"] = model.random_state, theirs.seed
+    for name, (own, value) in pairs.items():
+        if own != value:
             given = f"{name}={getattr(model, name)!r}"
             raise InputError(
                 f"X has codes with {name}={value}, but the model has {given}: set {name}={value}.", parameter=name

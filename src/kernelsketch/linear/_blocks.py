@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import is_classifier
 from sklearn.utils.multiclass import check_classification_targets
 
 from .._array import Array
@@ -81,8 +80,7 @@ def hash_blocks(
             "scale=None and scale the blocks first, for example with a sklearn.preprocessing.StandardScaler that "
             "partial_fit has fitted in a pass over them.",
         )
-    are_classes = is_classifier(model)
-    targets, hasher = BlockTargets(are_classes=are_classes), None
+    targets, hasher = BlockTargets(are_classes=model._has_classes), None
     weights: list[Array] = []
     twice = model.probability is not None  # its values of rows take as much again
     for number, block in enumerate(_iterate(blocks)):
@@ -95,7 +93,7 @@ def hash_blocks(
         X, y = model._checked(X if hasher is None else _as_wide(model, hasher, X), y, reset=hasher is None)
         if hasher is None:
             hasher = _new_hasher(model, X)
-        if are_classes:
+        if model._has_classes:
             _check_labels(y)
         if (weight is None) != (not weights) and number > 0:
             raise InputError(

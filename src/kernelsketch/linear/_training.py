@@ -92,23 +92,12 @@ def learn(state: OnlineState, table: CodeTable, targets: Targets, solver: Solver
     order = shuffled(len(table.codes), solver.seed + state.blocks)
     for start in range(0, len(order), LINEAR_BLOCK_ROWS):
         rows = order[start : start + LINEAR_BLOCK_ROWS]
-        n = len(rows)
-        state_of_block = LinearPass(
-            np.arange(n, dtype=np.int32),
-            None if targets.labels is None else targets.labels[rows],
-            None if targets.targets is None else targets.targets[rows],
-            targets.cost[rows],
-            targets.positive,
-            targets.factors,
-            np.full(count, np.inf, np.float32),
-            np.ones(count, np.uint8),
-            state.w,
-            state.bias,
-            backend.zeros((count, n), np.float32),
-            backend.zeros((count, n), np.uint8),
-        )
+        beta, shrunk = (backend.zeros((count, len(rows)), dtype) for dtype in (np.float32, np.uint8))
+        threshold, running = np.full(count, np.inf, np.float32), np.ones(count, np.uint8)
+        of = (*targets.only(rows), threshold, running, state.w, state.bias, beta, shrunk)
+        block = LinearPass(np.arange(len(rows), dtype=np.int32), *of)
         picked = backend.from_numpy(rows)
-        backend.linear_pass(table.codes[picked], table.empty[picked], solver.objective, state_of_block)
+        backend.linear_pass(table.codes[picked], table.empty[picked], solver.objective, block)
         state.blocks += 1
         rate = 2 / (state.blocks + 1)
         state.mean_w *= np.float32(1 - rate)
