@@ -1,4 +1,4 @@
-"""Learning with a given C: ``fit``, ``fit_blocks`` and ``partial_fit`` of ``GCWSClassifier`` and ``GCWSRegressor``."""
+"""Learning with a given C, also out-of-core by ``fit_blocks`` and in one pass by ``partial_fit``."""
 
 from __future__ import annotations
 
