@@ -19,7 +19,7 @@ from helpers.arrays import Wrapped, registered
 from kernelsketch import GCWS, GCWSClassifier, GCWSClassifierCV, GCWSRegressor, GCWSRegressorCV, GCWSTabularClassifier
 from kernelsketch.backends import DenseRows
 from kernelsketch.exceptions import InputError
-from kernelsketch.linear import Fold, _fit
+from kernelsketch.linear import Fold, _fit, _folds
 from kernelsketch.serving import Scaling, heavy_columns
 
 X, y = load_wine(return_X_y=True)
@@ -189,7 +189,7 @@ def test_calibration_by_fixed_folds(monkeypatch):
         return np.abs(weighted.predict_proba(X_test) - repeated.predict_proba(X_test)).max()
 
     assert difference() > 0.05
-    monkeypatch.setattr(_fit, "shuffled_folds", folds)
+    monkeypatch.setattr(_folds, "shuffled_folds", folds)
     monkeypatch.setattr(_fit, "PATH_TOL", 1e-6)  # of the models of the folds
     assert difference() < 1e-3
 

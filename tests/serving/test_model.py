@@ -105,6 +105,22 @@ def test_its_arrays_are_read_only(estimator, tmp_path):
         assert not any(array.flags.writeable for array in found)
 
 
+@pytest.mark.parametrize("name", ["fit", "partial_fit"])
+def test_what_learning_continues_from_is_read_only(name):
+    model = GCWSClassifier(32, warm_start=True)
+    getattr(model, name)(X, Y, **({"classes": [0, 1, 2]} if name == "partial_fit" else {}))
+    before = model.training_.bias.copy()
+    for training in (model.training_, pickle.loads(pickle.dumps(model.training_))):
+        arrays = [training.bias, training.gap, training.objective, training.duals]
+        assert not any(array.flags.writeable for array in arrays if array is not None)
+    with pytest.raises(ValueError, match="read-only"):
+        model.training_.bias[0] = 7
+    earlier = model.training_
+    getattr(model, name)(X, Y)  # continues from there, and changes nothing of it
+    np.testing.assert_array_equal(earlier.bias, before)
+    assert model.training_ is not earlier
+
+
 def test_arrays_are_not_copied_for_that():
     weights = np.zeros((1, 2, 16), np.float32)
     model = replace(GCWSRegressor(2).fit(X, T).fitted_, weights=weights)

@@ -3,8 +3,8 @@
 Files::
 
     _classifier.py   GCWSClassifier, GCWSClassifierCV      _regressor.py   GCWSRegressor, GCWSRegressorCV
-    _base.py         the parameters and methods that all four share; what a fit sets: fitted_ and training_
-    _fit.py          learning with a given C: fit, fit_blocks, partial_fit
+    _base.py         the parameters and methods that all four share, fit above all; what it sets: fitted_ and training_
+    _fit.py          learning with a given C, also by fit_blocks and partial_fit
     _search.py       learning with a C that held-out rows choose: cross-validation, held-out values
     _targets.py      Classes and Numbers: targets as problems of the solver; RowWeights: weights and costs of rows
     _training.py     Training: the state of warm starts and of one-pass learning, which makes a step per block of rows
@@ -38,7 +38,7 @@ from ._model_file import estimator_content, read_model, restored_model
 from ._regressor import GCWSRegressor, GCWSRegressorCV
 from ._search import counted_rows, hash_in_parts, held_out_values
 from ._solver import FitProgress
-from ._training import OnlineState, Training, streamed
+from ._training import OnlineState, Training
 
 LINEAR_MODELS = {kind.__name__: kind for kind in (GCWSClassifier, GCWSClassifierCV, GCWSRegressor, GCWSRegressorCV)}
 
@@ -63,6 +63,5 @@ __all__ = [
     "read_model",
     "restored_model",
     "shuffled_folds",
-    "streamed",
     "whole_or_nothing",
 ]

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_y, check_consistent_length, check_is_fitted
 
@@ -29,8 +29,8 @@ from ..storage import save_file
 from ._code_table import CodeTable, OwnCodes, table_of
 from ._model_file import estimator_content, read_model
 from ._problem import Solution, Stop
-from ._solver import Report, Solver
-from ._targets import Classes, Numbers, RowWeights, taken
+from ._solver import Report, Solver, reporter
+from ._targets import RowWeights, Task, taken
 from ._training import Training
 
 
@@ -56,6 +56,9 @@ class Hashed(NamedTuple):
     scaling: Scaling | None
     hasher: Hasher
     table: CodeTable
+
+
+Hashing = Callable[[], Hashed]  # called once everything else about a fit is checked
 
 
 class Fitted:
@@ -99,6 +102,12 @@ class LinearEstimator(PlainParameters, Fitted, BaseEstimator):  # type: ignore[m
     }
     _has_classes: ClassVar[bool]
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Let a class have the constraints of all its bases, in the one dictionary that scikit-learn reads."""
+        super().__init_subclass__(**options)
+        found = [vars(base).get("_parameter_constraints", {}) for base in reversed(cls.__mro__)]
+        cls._parameter_constraints = {name: of for constraints in found for name, of in constraints.items()}
+
     @property
     def hasher_(self) -> GCWS:
         """The hash of the model as a fitted :class:`GCWS` transformer. With ``scale`` it hashes scaled rows."""
@@ -128,13 +137,53 @@ class LinearEstimator(PlainParameters, Fitted, BaseEstimator):  # type: ignore[m
             problem[:, model.used_codes] = weights[:, : len(model.used_codes)] * weights.dtype.type(np.sqrt(k))
         return full.reshape(count, -1)
 
-    def _after_fit(self, name: str) -> Array:
-        """Return the gap or the objective of the training."""
+    @property
+    def dual_gap_(self) -> Any:
+        """Duality gap of each problem, after a fit to a gap; a number for a regression."""
+        return self._after_fit("gap")
+
+    @property
+    def objective_(self) -> Any:
+        """Objective of each problem, after a fit to a gap; a number for a regression."""
+        return self._after_fit("objective")
+
+    def _after_fit(self, name: str) -> Any:
         check_is_fitted(self)
         found: Array | None = getattr(self.training_, name)
         if found is None:
             raise AttributeError("dual_gap_ and objective_ exist only after a fit to a duality gap: call fit.")
-        return found
+        return found if self._has_classes else float(found[0])
+
+    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    @whole_or_nothing
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, progress: Any = None) -> Self:
+        """Hash the rows and train the model to the duality gap ``tol``.
+
+        With cross-validation, every C is scored on every fold first, and the final model has the best C.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n_samples, n_features), or PackedCodes
+            Training rows, or their codes. Codes must come from the hash that the parameters describe.
+        y : array of shape (n_samples,)
+            Class labels of any type, or the numbers of a regression.
+        sample_weight : array of shape (n_samples,), default=None
+            Factor of C for each row. Whole numbers are equivalent to repeated rows, and rows of weight 0 are left out.
+            Weights that sum to 1 make C too small: multiply them, or C, by the number of rows.
+            In cross-validation they count in scores, unless ``scoring`` takes no weights.
+        progress : callable, default=None
+            Function that is called with a :class:`~kernelsketch.linear.FitProgress` after each pass over the codes,
+            and about every 5 seconds during a long one.
+
+        Returns
+        -------
+        self
+        """
+        report = reporter(progress, self)
+        X, y = self._checked(X, y)
+        task, threads = self._task(y), check_n_jobs(self.n_jobs)
+        weights = self._weights(sample_weight, len(y))
+        return self._learn(lambda: self._hashed(X, weights, threads), task, weights, threads, report)
 
     def predict(self, X: Any) -> Array:
         """Predict the labels of rows, or the numbers of a regression.
@@ -234,8 +283,16 @@ class LinearEstimator(PlainParameters, Fitted, BaseEstimator):  # type: ignore[m
             check_consistent_length(X.empty, y)
         return X, y if self._has_classes else np.asarray(y, np.float64)
 
-    def _task(self, y: Any) -> Classes | Numbers:
+    def _task(self, y: Any) -> Task:
         """Return the targets of all rows as problems of the solver."""
+        raise NotImplementedError
+
+    def _weights(self, sample_weight: Any, n: int) -> RowWeights:
+        """Check weights of rows, with the C or all C of the estimator."""
+        raise NotImplementedError
+
+    def _learn(self, hashing: Hashing, task: Task, weights: RowWeights, threads: int, report: Report | None) -> Self:
+        """Train on the rows that have a weight above 0. The targets are those of all rows."""
         raise NotImplementedError
 
     def _codes(
@@ -276,14 +333,14 @@ class LinearEstimator(PlainParameters, Fitted, BaseEstimator):  # type: ignore[m
         name = loss_named(self.loss).parameter
         return None if name is None else float(getattr(self, name))
 
-    def _model_of(self, hashed: Hashed, task: Classes | Numbers, found: Solution) -> LinearModel:
+    def _model_of(self, hashed: Hashed, task: Task, w: Array, bias: Array) -> LinearModel:
         """Return a solution as a fitted model."""
         return LinearModel(
             hashed.hasher,
             self.n_features_in_,
             hashed.table.used_codes,
-            found.w,
-            (float(self.intercept_scaling) if self.fit_intercept else 0.0) * found.bias,
+            w,
+            (float(self.intercept_scaling) if self.fit_intercept else 0.0) * bias,
             self.loss,
             scaling=hashed.scaling,
             loss_parameter=self._loss_parameter,
@@ -300,13 +357,12 @@ def hasher_of_codes(model: Any, codes: PackedCodes) -> Hasher:
     theirs = codes.hasher
     check_hash(model.p, model.gamma, model.t_bits)
     names = ("n_components", "bits", "t_bits", "p", "gamma")
-    needed = {name: getattr(theirs, name) for name in names}
-    needed |= {"views": list(theirs.views) or None, "random_state": theirs.seed}
-    own = {name: getattr(model, name) for name in names}
-    own["views"] = list(view_widths(model.views, codes.n_features)) or None
-    own["random_state"] = model.random_state if isinstance(model.random_state, Integral) else theirs.seed
-    for name, value in needed.items():
-        if own[name] != value:
+    pairs = {name: (getattr(model, name), getattr(theirs, name)) for name in names}
+    pairs["views"] = (list(view_widths(model.views, codes.n_features)) or None, list(theirs.views) or None)
+    if isinstance(model.random_state, Integral):
+        pairs["random_state"] = model.random_state, theirs.seed
+    for name, (own, value) in pairs.items():
+        if own != value:
             given = f"{name}={getattr(model, name)!r}"
             raise InputError(
                 f"X has codes with {name}={value}, but the model has {given}: set {name}={value}.", parameter=name

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import is_classifier
 from sklearn.utils.multiclass import check_classification_targets
 
 from .._array import Array
@@ -19,46 +18,39 @@ from ..exceptions import InputError, InputTypeError, Setting
 from ..hashing import Hasher, PackedCodes
 from ._base import LinearEstimator, hasher_of_codes
 from ._disk_codes import TemporaryCodes
-from ._targets import RowWeights, classes_of, taken
+from ._targets import RowWeights, taken
 
 STEP_BYTES = 1 << 21  # of codes that are hashed at a time
 TEXT_KINDS = "OUST"  # of labels
 
 
 class BlockTargets:
-    """The targets of all rows: numbers as they are, and text as the number of the label among the distinct ones.
+    """The targets of all rows: numbers as they are, and labels by their number among the distinct ones.
 
     An array of text has room for the longest label in every row, which may be far more than the codes take.
     """
 
     def __init__(self, *, are_classes: bool) -> None:
-        self._parts: list[Array] = []
-        self._names: dict[Any, int] = {}
-        self._dtype: Any = None  # of text
-        self._are_classes, self._distinct = are_classes, np.zeros(0)  # numbers, of classes only
+        self._are_classes, self._parts, self._dtypes = are_classes, list[Array](), list[np.dtype[Any]]()
+        self._labels: dict[Any, int] = {}
 
     @property
     def problems(self) -> int:
         """The number of problems that the labels so far make; 1 for the values of a regression."""
-        count = max(len(self._names), len(self._distinct))
-        return count if count > 2 else 1
+        return len(self._labels) if len(self._labels) > 2 else 1
 
     def add(self, y: Array) -> None:
         """Append the targets of a block."""
-        is_text = y.dtype.kind in TEXT_KINDS
-        if self._parts and is_text != (self._dtype is not None):
-            before = self._parts[0].dtype if self._dtype is None else self._dtype
-            raise InputError(f"y has dtype {y.dtype} in one block and {before} in another: use one type.")
-        if not is_text:
+        if self._dtypes and (y.dtype.kind in TEXT_KINDS) != (self._dtypes[0].kind in TEXT_KINDS):
+            raise InputError(f"y has dtype {y.dtype} in one block and {self._dtypes[0]} in another: use one type.")
+        if y.dtype not in self._dtypes:
+            self._dtypes.append(y.dtype)
+        if not self._are_classes:
             self._parts.append(np.array(y))  # a copy, because the caller may reuse the array
-            if self._are_classes:
-                self._distinct = np.union1d(self._distinct, y)
             return
-        if self._dtype is None or y.dtype.kind == "O":
-            self._dtype = y.dtype
-        names, numbers = np.unique(y, return_inverse=True)
-        known = [self._names.setdefault(name, len(self._names)) for name in names.tolist()]
-        self._parts.append(np.array(known, np.int32)[numbers])
+        labels, places = np.unique(y, return_inverse=True)
+        numbers = [self._labels.setdefault(label, len(self._labels)) for label in labels.tolist()]
+        self._parts.append(np.array(numbers, np.int32)[places])
 
     def values(self) -> Array:
         """Return the targets of a regression."""
@@ -66,12 +58,12 @@ class BlockTargets:
 
     def classes(self) -> tuple[Array, Array]:
         """Return the classes in ascending order and the class number of each row."""
-        numbers = np.concatenate(self._parts)
-        if self._dtype is None:
-            return classes_of(numbers)
-        dtype = np.str_ if self._dtype.kind == "U" else self._dtype
-        classes, place = np.unique(np.array(list(self._names), dtype), return_inverse=True)
-        return classes, place.astype(np.int32)[numbers]
+        labels = np.array(list(self._labels), np.result_type(*self._dtypes))
+        classes, places = np.unique(labels, return_inverse=True)
+        numbers = places.astype(np.int32)[np.concatenate(self._parts)]
+        if len(classes) > len(numbers) // 2:
+            check_classification_targets(numbers)  # which warns about many classes
+        return classes, numbers
 
 
 def hash_blocks(
@@ -88,8 +80,7 @@ def hash_blocks(
             "scale=None and scale the blocks first, for example with a sklearn.preprocessing.StandardScaler that "
             "partial_fit has fitted in a pass over them.",
         )
-    are_classes = is_classifier(model)
-    targets, hasher = BlockTargets(are_classes=are_classes), None
+    targets, hasher = BlockTargets(are_classes=model._has_classes), None
     weights: list[Array] = []
     twice = model.probability is not None  # its values of rows take as much again
     for number, block in enumerate(_iterate(blocks)):
@@ -102,7 +93,7 @@ def hash_blocks(
         X, y = model._checked(X if hasher is None else _as_wide(model, hasher, X), y, reset=hasher is None)
         if hasher is None:
             hasher = _new_hasher(model, X)
-        if are_classes:
+        if model._has_classes:
             _check_labels(y)
         if (weight is None) != (not weights) and number > 0:
             raise InputError(
@@ -120,7 +111,7 @@ def hash_blocks(
         stored.problems = (1 + twice) * targets.problems
         stored.expected = getattr(blocks, "expected_rows", 0)  # the command line has an estimate
         if weight is None or weights[-1].any():  # newer versions of scikit-learn refuse weights that are all 0
-            used = RowWeights.of(weight, len(y)).used
+            used = RowWeights.of(weight, len(y), *([model.C] if weight is None else [])).used
             for codes in _codes(hasher, taken(X, used), threads):
                 stored.add(codes)
     if hasher is None:

@@ -77,16 +77,6 @@ class OneVsRest(ClassifierMixin, LinearEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         return self.fitted_.intercepts.copy()
 
-    @property
-    def dual_gap_(self) -> Array:
-        """Duality gap of each class, after a fit to a gap."""
-        return self._after_fit("gap")
-
-    @property
-    def objective_(self) -> Array:
-        """Objective of each class, after a fit to a gap."""
-        return self._after_fit("objective")
-
     def decision_function(self, X: Any) -> Array:
         """Compute the decision values of rows.
 
@@ -272,11 +262,6 @@ class GCWSClassifier(OneVsRest, SingleC):
     True
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **SingleC._parameter_constraints,
-        **OneVsRest._parameter_constraints,
-    }
-
     @available_if(_can_stream)  # type: ignore[untyped-decorator]
     @whole_or_nothing
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -420,8 +405,4 @@ class GCWSClassifierCV(OneVsRest, ManyCs):
     (3, 3)
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **ManyCs._parameter_constraints,
-        **OneVsRest._parameter_constraints,
-    }
     _single = GCWSClassifier

@@ -261,8 +261,7 @@ def _newton_bytes(
         threads * (min(max(TABLE_BYTES, slots), 32 * slots) + slots // 2) + min(n, LINEAR_SEGMENT) * k * code_bytes
     )
     sample = sample_rows(n * -(-k // TOGETHER[-1]))
-    steps = n * problems * real_bytes
-    steps += leaders * (n * (4 + 4 * real_bytes) + (6 * k * stride_of(size) + (threads + 2) * wide) * real_bytes)
+    steps = leaders * (n * (4 + 5 * real_bytes) + (6 * k * stride_of(size) + (threads + 2) * wide) * real_bytes)
     steps += leaders * sample * (sample * real_bytes + k * (code_bytes + 1))
     return int(places + max(visits + numbering, steps))
 

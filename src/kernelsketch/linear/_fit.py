@@ -1,4 +1,4 @@
-"""Learning with a given C: ``fit``, ``fit_blocks`` and ``partial_fit`` of ``GCWSClassifier`` and ``GCWSRegressor``."""
+"""Learning with a given C, also out-of-core by ``fit_blocks`` and in one pass by ``partial_fit``."""
 
 from __future__ import annotations
 
@@ -15,18 +15,16 @@ from .._loss_formulas import formulas_of
 from .._losses import loss_named
 from .._validation import check_n_jobs, check_positive_int
 from ..backends import backend_for
-from ..exceptions import InputError, Setting
 from ..hashing import PackedCodes
-from ..serving import Calibration
-from ._base import Hashed, LinearEstimator, training_of, whole_or_nothing
+from ._base import Hashed, Hashing, LinearEstimator, training_of, whole_or_nothing
 from ._blocks import hash_blocks
 from ._code_table import table_of
 from ._disk_codes import TemporaryCodes
-from ._folds import PATH_TOL, Paths, Problem, shuffled_folds
+from ._folds import PATH_TOL, Paths, Problem, calibration_folds
 from ._problem import Stop, Targets
 from ._solver import TRAINING, Report, Solver, reporter
-from ._targets import Classes, Numbers, RowWeights, taken
-from ._training import learn, next_state, streamed
+from ._targets import RowWeights, Task, taken
+from ._training import Training, learn, next_state
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -37,38 +35,12 @@ class SingleC(LinearEstimator):
     warm_start: bool = False
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **LinearEstimator._parameter_constraints,
         "C": [Interval(Real, 0, None, closed="neither")],
         "warm_start": ["boolean"],
     }
 
-    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
-    @whole_or_nothing
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, progress: Any = None) -> Self:
-        """Hash the rows and train the model to the duality gap ``tol``.
-
-        Parameters
-        ----------
-        X : array or CSR matrix of shape (n_samples, n_features), or PackedCodes
-            Training rows, or their codes. Codes must come from the hash that the parameters describe.
-        y : array of shape (n_samples,)
-            Class labels of any type, or the numbers of a regression.
-        sample_weight : array of shape (n_samples,), default=None
-            Factor of C for each row. Whole numbers are equivalent to repeated rows, and rows of weight 0 are left out.
-            Weights that sum to 1 make C too small: multiply them, or C, by the number of rows.
-        progress : callable, default=None
-            Function that is called with a :class:`~kernelsketch.linear.FitProgress` after each pass over the codes,
-            and about every 5 seconds during a long one.
-
-        Returns
-        -------
-        self
-        """
-        report = reporter(progress, self)
-        X, y = self._checked(X, y)
-        task, threads = self._task(y), check_n_jobs(self.n_jobs)
-        weights = RowWeights.of(sample_weight, len(y), self.C)
-        return self._learn(self._hashed(X, weights, threads), task, weights, threads, report)
+    def _weights(self, sample_weight: Any, n: int) -> RowWeights:
+        return RowWeights.of(sample_weight, n, self.C)
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     @whole_or_nothing
@@ -105,37 +77,26 @@ class SingleC(LinearEstimator):
         with TemporaryCodes(temp_dir, memory, loss_named(self.loss), Stop(self.tol).real, threads) as stored:
             hasher, y, sample_weight = hash_blocks(self, blocks, stored, threads)
             task = self._task(y)
-            weights = RowWeights.of(sample_weight, len(task), self.C)
+            weights = self._weights(sample_weight, len(task))
             table = stored.table(task.n_problems * (1 if self.probability is None else 2))  # room for values of rows
-            return self._learn(Hashed(None, hasher, table), task, weights, threads, report)
+            return self._learn(lambda: Hashed(None, hasher, table), task, weights, threads, report)
 
-    def _learn(
-        self, hashed: Hashed, task: Classes | Numbers, weights: RowWeights, threads: int, report: Report | None
-    ) -> Self:
-        """Train on the codes of the rows that have a weight above 0. The targets are those of all rows."""
-        cost = weights.costs(self.C)
+    def _learn(self, hashing: Hashing, task: Task, weights: RowWeights, threads: int, report: Report | None) -> Self:
+        cost, counted, calibration = weights.costs(self.C), weights.costs(1.0), None
         task = task.used(weights.used, cost)
-        targets, solver = task.targets(cost), self._solver(hashed.hasher, threads, report)
-        calibration = None if self.probability is None else self._calibrated(hashed, task, weights.costs(1.0), solver)
+        targets = task.targets(cost)
+        folds = None if self.probability is None else calibration_folds(task, counted)
+        hashed = hashing()
+        solver = self._solver(hashed.hasher, threads, report)
+        if folds is not None:
+            about = solver.stopping(tol=max(solver.stop.tol, PATH_TOL), warn=False, exact=False)
+            problem = Problem(hashed.table, task, counted, about)
+            calibration = Paths.solved("calibration", problem, folds, np.array([self.C])).calibration(0)
         start = self._start(targets, weights, solver) if self.warm_start else None
         found = solver.solve(hashed.table, targets, start, TRAINING._replace(C=self.C))
-        self.fitted_ = replace(self._model_of(hashed, task, found), calibration=calibration)
+        self.fitted_ = replace(self._model_of(hashed, task, found.w, found.bias), calibration=calibration)
         self.training_ = training_of(found, duals_of_all(found.beta, weights) if self.warm_start else None)
         return self
-
-    def _calibrated(self, hashed: Hashed, task: Any, weights: Array, solver: Solver) -> Calibration:
-        """Calibrate the decision values of the rows of each fold, by models of the other folds."""
-        about = solver.stopping(tol=max(solver.stop.tol, PATH_TOL), warn=False, exact=False)
-        problem = Problem(hashed.table, task, weights, about)
-        paths = Paths.solved("calibration", problem, shuffled_folds(task.labels), np.array([self.C]))
-        found = paths.calibration(0)
-        if found is None:
-            raise InputError(
-                Setting("probability", "calibrated"),
-                " needs 2 classes with at least 2 rows each, of a weight above 0: pass more "
-                "rows, or set probability=None.",
-            )
-        return found
 
     def _start(self, targets: Targets, weights: RowWeights, solver: Solver) -> Array | None:
         """Return the duals of the previous fit, moved into the bounds of this one, for a warm start."""
@@ -149,25 +110,23 @@ class SingleC(LinearEstimator):
             start[p] = formulas_of(number).feasible(before[p], *targets.of(p, slice(None)), parameter)
         return start
 
-    def _learn_next(self, X: Any, task: Classes | Numbers, weights: RowWeights) -> Self:
+    def _learn_next(self, X: Any, task: Task, weights: RowWeights) -> Self:
         """Learn from the next rows of a stream, in one pass. The targets are those of rows with a weight above 0."""
-        threads, model, training = check_n_jobs(self.n_jobs), None, None
+        threads, model, training, column = check_n_jobs(self.n_jobs), None, None, None
         if not hasattr(self, "fitted_"):
             scaling, codes = self._codes(X, weights, threads, warns=False)  # the first rows may be few
         else:
             model, training = self.fitted_, self.training_
-            scaling, rows = model.scaling, taken(X, weights.used)
+            scaling, column, rows = model.scaling, model.label_column, taken(X, weights.used)
             if isinstance(rows, PackedCodes):
                 model.check_codes(rows)
             codes = rows if isinstance(rows, PackedCodes) else model.codes(rows, threads=threads)
         state = next_state(model, training, codes, task.n_problems)
         table, targets = table_of(codes, state.used_codes), task.targets(weights.costs(self.C))
-        solver = self._solver(codes.hasher, threads, None)
-        learn(state, table, targets, solver)
-        fields = {"hasher": codes.hasher, "n_features": self.n_features_in_, "loss": self.loss, "scaling": scaling}
-        fields["loss_parameter"] = self._loss_parameter
-        fields |= {} if model is None else {"label_column": model.label_column}
-        self.fitted_, self.training_ = streamed(state, solver.objective.scale, **fields, **task.outputs)
+        learn(state, table, targets, self._solver(codes.hasher, threads, None))
+        learned = self._model_of(Hashed(scaling, codes.hasher, table), task, state.mean_w, state.mean_bias)
+        self.fitted_ = replace(learned, label_column=column)
+        self.training_ = Training(state.mean_bias, 1, stream=state)
         return self
 
 

@@ -16,14 +16,14 @@ from sklearn.model_selection import check_cv
 from .._array import Array
 from .._loss_formulas import formulas_of
 from .._validation import STEP_BYTES, row_batches
-from ..exceptions import InputError
+from ..exceptions import InputError, Setting
 from ..serving import Calibration
 from ._calibration import fit_calibration
 from ._code_table import CodeTable
 from ._descent import shuffled
 from ._problem import Solution, Targets, squared_norm
 from ._solver import TRAINING, FitProgress, Solver
-from ._targets import Classes, Numbers
+from ._targets import Classes, Task
 
 N_FOLDS = 3
 PATH_TOL = 1e-2  # gap of models that are only scored or calibrated
@@ -47,17 +47,12 @@ def folds_of(splits: Any, n: int) -> list[Fold]:
 
 
 def used_folds(folds: list[Fold], used: Any) -> list[Fold]:
-    """Return folds of all rows as folds of the used rows, and refuse one that holds out none of them."""
-    if not isinstance(used, slice):
-        place = np.full(len(folds[0].train), -1)
-        place[used] = np.arange(len(used))
-        folds = [Fold(fold.train[used], place[fold.test[place[fold.test] >= 0]]) for fold in folds]
-    for number, fold in enumerate(folds):
-        if len(fold.test) == 0:
-            raise InputError(
-                f"fold {number} holds out no row with a weight above 0: set cv to other folds.", parameter="cv"
-            )
-    return folds
+    """Return folds of all rows as folds of the used rows."""
+    if isinstance(used, slice):
+        return folds
+    place = np.full(len(folds[0].train), -1)
+    place[used] = np.arange(len(used))
+    return [Fold(fold.train[used], place[fold.test[place[fold.test] >= 0]]) for fold in folds]
 
 
 def shuffled_folds(labels: Array) -> list[Fold]:
@@ -93,7 +88,7 @@ def _folds(numbers: Array, n_folds: int) -> list[Fold]:
     return [Fold(numbers != number, np.flatnonzero(numbers == number)) for number in range(n_folds)]
 
 
-def folds_for(task: Classes | Numbers, cv: Any, rows: Any, weights: Array) -> list[Fold]:
+def folds_for(task: Task, cv: Any, rows: Any, weights: Array) -> list[Fold]:
     """Return folds of some rows, which have these weights, as the parameter ``cv`` says."""
     is_class = isinstance(task, Classes)
     y = task.labels if isinstance(task, Classes) else task.y
@@ -108,12 +103,27 @@ def folds_for(task: Classes | Numbers, cv: Any, rows: Any, weights: Array) -> li
         splits = check_cv(cv, y, classifier=is_class).split(np.zeros((len(y), 1)), y)
         folds = used_folds(folds_of(splits, len(y)), rows)
     for number, fold in enumerate(folds):
+        if len(fold.test) == 0:
+            raise InputError(
+                f"fold {number} holds out no row with a weight above 0: set cv to other folds.", parameter="cv"
+            )
         trained = used[fold.train & (weights > 0)]
         if len(trained) == 0 or (is_class and len(np.unique(trained)) < 2):
             what, other = ("no row with a weight above 0", "other")
             if is_class:
                 what, other = "one class only", "fewer or stratified"
             raise InputError(f"fold {number} trains on {what}: set cv to {other} folds.", parameter="cv")
+    return folds
+
+
+def calibration_folds(task: Any, weights: Array) -> list[Fold]:
+    """Return the folds whose held-out rows calibrate a model, and refuse rows that cannot."""
+    folds = shuffled_folds(task.labels)
+    if not any(len(known_rows(fold, task.labels, weights)) for fold in folds):
+        raise InputError(
+            Setting("probability", "calibrated"),
+            " needs 2 classes with at least 2 rows each, of a weight above 0: pass more rows, or set probability=None.",
+        )
     return folds
 
 
@@ -128,7 +138,7 @@ class Problem:
     """What the folds have in common."""
 
     table: CodeTable
-    task: Classes | Numbers
+    task: Task
     weights: Array
     solver: Solver
 
@@ -229,11 +239,9 @@ class Paths:
                     problem.solver.report(event._replace(C=float(Cs[q]), passes=passes, gaps=gaps, is_solved=True))
         return paths
 
-    def mean(self, q: int) -> Solution:
-        """Return the mean of the models of the folds."""
-        w, bias = self.sums[q][0] / np.float32(len(self.folds)), self.sums[q][1] / len(self.folds)
-        nothing = np.full(len(w), np.nan)
-        return Solution(w, bias, w[:, 0], nothing, nothing, self.passes[:, q])
+    def mean(self, q: int) -> tuple[Array, Array]:
+        """Return the mean of the tables of the folds, and of their biases."""
+        return self.sums[q][0] / np.float32(len(self.folds)), self.sums[q][1] / len(self.folds)
 
     def calibration(self, q: int, *, without: int | None = None, common_slope: bool = False) -> Calibration | None:
         """Calibrate the values of one C, of all folds or all but one; None if no row can be calibrated."""

@@ -75,31 +75,36 @@ def newton_solve(
     max_iter: int,
     report: Callable[[int, Array], None],
 ) -> LinearSolved:
-    """Make steps until all problems are solved, or without a pass left, and change ``found`` in place."""
+    """Solve the problems, as many at a time as there are threads, and change ``found`` in place."""
     count, table, backend = problem.count, problem.table, cast(NewtonSteps, problem.backend)
-    state = NewtonStep(
-        *problem.placed,
-        running=np.ones(count, np.uint8),
-        fresh=np.ones(count, np.uint8),
-        w=found.w,
-        bias=found.bias,
-        beta=found.beta,
-        f=np.empty(found.beta.shape, found.w.dtype),
-        tol=tol,
-        symbols=symbols,
-        sample=sample_rows(symbols.rows.size),
-        most=np.full(count, max_iter),
-    )
-    solved = LinearSolved(np.full(count, np.inf), np.full(count, np.inf), np.zeros(count, np.int64))
-    while state.running.any():
-        ran = state.running == 1
-        stats = backend.newton_step(table.codes, table.empty, problem.objective, state)
-        solved.objective[ran], solved.gap[ran] = stats[ran, 0], stats[ran, 1]
-        solved.passes[ran] = np.minimum(solved.passes[ran] + stats[ran, 2].astype(np.int64), max_iter)
-        state.most[:] = max_iter - solved.passes
-        # A problem stops when its gap is small, when rounding dominates the gap, or when no pass is left.
-        stops = ran & (stats[:, 3] == 0)
-        state.running[stops & (state.fresh == 1)] = 0
-        state.fresh[:] = stops  # decision values that were carried along are computed anew
-        report(int(solved.passes.max()), solved.relative_gaps)
+    solved = LinearSolved(np.ones(count), np.ones(count), np.zeros(count, np.int64))
+    f = np.empty((min(problem.threads, count), table.shape[0]), found.w.dtype)
+    for start in range(0, count, len(f)):
+        some = slice(start, start + len(f))
+        objective, gap, passes = (part[some] for part in solved)
+        placed = problem.placed._replace(positive=problem.placed.positive[some], factors=problem.placed.factors[some])
+        state = NewtonStep(
+            *placed,
+            running=np.ones(len(gap), np.uint8),
+            fresh=np.ones(len(gap), np.uint8),
+            w=found.w[some],
+            bias=found.bias[some],
+            beta=found.beta[some],
+            f=f[: len(gap)],
+            tol=tol,
+            symbols=symbols,
+            sample=sample_rows(symbols.rows.size),
+            most=np.full(len(gap), max_iter),
+        )
+        while state.running.any():
+            ran = state.running == 1
+            stats = backend.newton_step(table.codes, table.empty, problem.objective, state)
+            objective[ran], gap[ran] = stats[ran, 0], stats[ran, 1]
+            passes[ran] = np.minimum(passes[ran] + stats[ran, 2].astype(np.int64), max_iter)
+            state.most[:] = max_iter - passes
+            # A problem stops when its gap is small, when rounding dominates the gap, or when no pass is left.
+            stops = ran & (stats[:, 3] == 0)
+            state.running[stops & (state.fresh == 1)] = 0
+            state.fresh[:] = stops  # decision values that were carried along are computed anew
+            report(int(solved.passes.max()), solved.relative_gaps)
     return solved

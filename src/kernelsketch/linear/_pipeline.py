@@ -19,7 +19,7 @@ from .._array import Array
 from .._losses import CLASSIFIER_LOSSES, loss_named
 from ..exceptions import InputError, InputTypeError, Setting
 from ..features import GCWS
-from ..serving import LinearModel, stride_of
+from ..serving import LinearModel, padded
 from ._training import Training
 
 
@@ -141,7 +141,5 @@ def _table(hasher: GCWS, linear: Any) -> tuple[Array, Array]:
     used_codes = np.flatnonzero((coef != 0).any(axis=(0, 1)))
     if len(used_codes) == 0:
         used_codes = np.zeros(1, np.int64)
-    dtype = np.float32 if coef.dtype == np.float32 else np.float64
-    w = np.zeros((len(coef), k, stride_of(len(used_codes))), dtype)
-    w[:, :, : len(used_codes)] = coef[:, :, used_codes] / (np.sqrt(k) if hasher.normalize else 1.0)
-    return used_codes, w
+    w = coef[:, :, used_codes] / (np.sqrt(k) if hasher.normalize else 1.0)
+    return used_codes, padded(w.astype(np.float32 if coef.dtype == np.float32 else np.float64))

@@ -34,6 +34,10 @@ class Targets(LinearTargets):
 
     __slots__ = ()
 
+    def only(self, rows: Array) -> Targets:
+        """Return the targets of some rows."""
+        return Targets(*(None if part is None else part[rows] for part in self[:3]), *self[3:])  # type: ignore[arg-type]
+
     def of(self, problem: int, rows: slice) -> tuple[Array, Array]:
         """Return y and the costs of one problem, in float32."""
         if self.targets is not None:

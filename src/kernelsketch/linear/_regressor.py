@@ -43,16 +43,6 @@ class Regression(RegressorMixin, LinearEstimator):  # type: ignore[misc]
         return self.fitted_.mean + self.fitted_.spread * float(self.fitted_.intercepts[0])
 
     @property
-    def dual_gap_(self) -> float:
-        """Duality gap of the problem with standardized targets, after a fit to a gap."""
-        return float(self._after_fit("gap")[0])
-
-    @property
-    def objective_(self) -> float:
-        """Objective of the problem with standardized targets, after a fit to a gap."""
-        return float(self._after_fit("objective")[0])
-
-    @property
     def code_weights_(self) -> Array:
         """Weights of the one-hot features in units of y, of shape (1, n_components * 2**(bits + t_bits))."""
         weights = super().code_weights_
@@ -157,11 +147,6 @@ class GCWSRegressor(Regression, SingleC):
     True
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **SingleC._parameter_constraints,
-        **Regression._parameter_constraints,
-    }
-
     @whole_or_nothing
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from the next rows of a stream, in one pass.
@@ -253,8 +238,4 @@ class GCWSRegressorCV(Regression, ManyCs):
     True
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **ManyCs._parameter_constraints,
-        **Regression._parameter_constraints,
-    }
     _single = GCWSRegressor

@@ -55,7 +55,8 @@ def find_repeats(table: CodeTable, targets: Array | None, loss: LossFormulas) ->
     if targets is None or n < LEAST_ROWS or place_of(table.codes) is not None:
         return None
     kinds = table.empty.astype(np.uint64) * np.uint64(GOLDEN64)
-    if _count(np.sort(_keys(table, PREFIX // table.codes.itemsize) + kinds)) > FEW * n:
+    some = np.sort(_keys(table, PREFIX // table.codes.itemsize) + kinds)
+    if 1 + np.count_nonzero(np.diff(some)) > FEW * n:
         return None
     _, first, group = np.unique(mix64(_keys(table)) + kinds, return_index=True, return_inverse=True)
     if len(first) > FEW * n:
@@ -71,11 +72,6 @@ def find_repeats(table: CodeTable, targets: Array | None, loss: LossFormulas) ->
     if not loss.adds_up and not np.array_equal(targets, targets[same]):
         return None
     return Repeats(first, group) if np.array_equal(kinds, kinds[same]) else None
-
-
-def _count(ordered: Array) -> int:
-    """Return how many different numbers there are."""
-    return 1 + int(np.count_nonzero(ordered[1:] != ordered[:-1]))
 
 
 def _batches(table: CodeTable) -> Iterator[slice]:

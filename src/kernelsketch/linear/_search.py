@@ -9,7 +9,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, _fit_context, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
 from sklearn.metrics import accuracy_score, get_scorer, get_scorer_names, mean_pinball_loss, r2_score
 from sklearn.utils._param_validation import Interval, StrOptions
 
@@ -21,12 +21,13 @@ from ..backends import DenseRows, Hashes, backend_for
 from ..exceptions import InputError, Setting
 from ..hashing import PackedCodes
 from ..serving import Calibration, decided_classes, shares_of
-from ._base import Hashed, LinearEstimator, training_of, whole_or_nothing
+from ._base import Hashed, Hashing, LinearEstimator, training_of
 from ._code_table import OwnCodes
 from ._folds import PATH_TOL, Fold, Paths, Problem, folds_for
 from ._problem import Solution
-from ._solver import Report, reporter
-from ._targets import Classes, Numbers, RowWeights, classes_of
+from ._solver import Report
+from ._targets import Classes, Numbers, RowWeights, Task, classes_of
+from ._training import Training
 
 CS = (0.1, 1.0, 10.0, 100.0)
 PART_BYTES = 1 << 23  # per thread, of rows that are in memory before they are hashed
@@ -53,7 +54,6 @@ class ManyCs(LinearEstimator):
     path_tol: float = PATH_TOL
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **LinearEstimator._parameter_constraints,
         "Cs": [Interval(Integral, 1, None, closed="left"), "array-like"],
         "cv": ["cv_object"],
         "scoring": [StrOptions(set(get_scorer_names())), callable, None],
@@ -62,54 +62,44 @@ class ManyCs(LinearEstimator):
     }
     _single: ClassVar[Any]  # the class of models with one C
 
-    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
-    @whole_or_nothing
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, progress: Any = None) -> Self:
-        """Hash the rows, score every C on every fold, and train the final model with the best C.
+    def _weights(self, sample_weight: Any, n: int) -> RowWeights:
+        Cs = grid_of(self.Cs)
+        return RowWeights.of(sample_weight, n, Cs[0], Cs[-1], parameter="Cs")
 
-        Parameters
-        ----------
-        X : array or CSR matrix of shape (n_samples, n_features), or PackedCodes
-            Training rows, or their codes. Codes must come from the hash that the parameters describe.
-        y : array of shape (n_samples,)
-            Class labels of any type, or the numbers of a regression.
-        sample_weight : array of shape (n_samples,), default=None
-            Factor of C for each row. Whole numbers are equivalent to repeated rows, and rows of weight 0 are left out.
-            Weights that sum to 1 make C too small: multiply them, or C, by the number of rows.
-            They count in scores, unless ``scoring`` takes no weights.
-        progress : callable, default=None
-            Function that is called with a :class:`~kernelsketch.linear.FitProgress` after each pass over the codes.
-
-        Returns
-        -------
-        self
-        """
-        report = reporter(progress, self)
-        X, y = self._checked(X, y)
-        task, Cs, threads = self._task(y), grid_of(self.Cs), check_n_jobs(self.n_jobs)
-        given = RowWeights.of(sample_weight, len(y), Cs[0], Cs[-1], parameter="Cs")
-        weights = given.costs(1.0)
-        folds = folds_for(task, self.cv, given.used, weights)
-        task = task.used(given.used, weights)
-        hashed = self._hashed(X, given, threads)
+    def _learn(self, hashing: Hashing, task: Task, weights: RowWeights, threads: int, report: Report | None) -> Self:
+        Cs, counted = grid_of(self.Cs), weights.costs(1.0)
+        folds = folds_for(task, self.cv, weights.used, counted)
+        if len(folds) == 1 and not self._own_probabilities and _asks_for_probabilities(self.scoring):
+            raise InputError(
+                "cv has a single fold, so no other fold can calibrate the probabilities that scoring needs: set cv to "
+                f"2 or more folds, or {WITH_PROBABILITIES} with probability=None.",
+                parameter="cv",
+            )
+        task = task.used(weights.used, counted)
+        hashed = hashing()
         solver = self._solver(hashed.hasher, threads, report)
-        problem = Problem(hashed.table, task, weights, solver.stopping(tol=float(self.path_tol), exact=False))
+        problem = Problem(hashed.table, task, counted, solver.stopping(tol=float(self.path_tol), exact=False))
         score = self._score_of_model(problem, hashed, task) if _is_score_function(self.scoring) else None
         paths = Paths.solved("cross-validation", problem, folds, Cs, score=score, keep_sums=not self.refit)
         if score is None:
             for number in range(len(folds)):
                 for q in range(len(Cs)):
-                    paths.scores[number, q] = self._score(paths, number, q, None if given.given is None else weights)
+                    paths.scores[number, q] = self._score(paths, number, q, None if weights.given is None else counted)
         best = self._choose(paths)
         calibration = None if self.probability is None else _calibration(paths, best)
         if self.refit:
             found = replace(problem, solver=solver).solve(np.ones(len(task), bool), Cs[best])
-            self.training_ = training_of(found)
+            w, bias, self.training_ = found.w, found.bias, training_of(found)
         else:
-            found = paths.mean(best)
-            self.training_ = replace(training_of(found), gap=None, objective=None)
-        self.fitted_ = replace(self._model_of(hashed, task, found), calibration=calibration)
+            w, bias = paths.mean(best)
+            self.training_ = Training(bias, int(paths.passes[:, best].max()))
+        self.fitted_ = replace(self._model_of(hashed, task, w, bias), calibration=calibration)
         return self
+
+    @property
+    def _own_probabilities(self) -> bool:
+        """Whether decision values become probabilities without a calibration."""
+        return self.probability is None and loss_named(self.loss).has_probabilities
 
     def _choose(self, paths: Paths) -> int:
         """Keep the scores, and return the number of the best C, the first of equals."""
@@ -132,7 +122,7 @@ class ManyCs(LinearEstimator):
         def score(found: Solution, test: Array, C: float) -> float:
             model = self._single(**{name: getattr(self, name) for name in names}, C=C)
             model.n_features_in_ = self.n_features_in_
-            model.fitted_ = self._model_of(hashed._replace(scaling=None), task, found)  # which takes codes
+            model.fitted_ = self._model_of(hashed._replace(scaling=None), task, found.w, found.bias)  # takes codes
             model.training_ = training_of(found)
             codes = backend.from_numpy(table.used_codes.astype(np.uint32))[table.codes[test]]
             packed, empty = backend.pack(codes, hasher.width), table.empty[test].astype(bool)
@@ -157,7 +147,7 @@ class ManyCs(LinearEstimator):
 
             def probabilities() -> Array:
                 wide = values.astype(np.float64)
-                if self.probability is None and loss_named(self.loss).has_probabilities:
+                if self._own_probabilities:
                     return shares_of(wide)
                 return _calibration(paths, q, without=number, common_slope=True).probabilities(wide)
 
@@ -169,12 +159,6 @@ class ManyCs(LinearEstimator):
 
 def _calibration(paths: Paths, q: int, **options: Any) -> Calibration:
     found = paths.calibration(q, **options)
-    if found is None and options and len(paths.folds) == 1:
-        raise InputError(
-            "cv has a single fold, so no other fold can calibrate the probabilities that scoring needs: set cv to "
-            f"2 or more folds, or {WITH_PROBABILITIES} with probability=None.",
-            parameter="cv",
-        )
     if found is None:
         raise InputError("no class has 2 rows, so that none can be calibrated: pass more rows of each class.")
     return found
@@ -205,6 +189,11 @@ class _Numbers(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict(self, _X: Any) -> Array:
         return self.predicted
+
+
+def _asks_for_probabilities(scoring: Any) -> bool:
+    methods = getattr(get_scorer(scoring), "_response_method", "")
+    return (methods if isinstance(methods, str) else methods[0]) == "predict_proba"
 
 
 def _is_score_function(scoring: Any) -> bool:

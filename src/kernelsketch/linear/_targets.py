@@ -113,6 +113,11 @@ class Classes:
     def __post_init__(self) -> None:
         if len(self.classes) < 2:
             raise InputError(f"y has only one class, {self.classes.tolist()[0]!r}: pass rows of at least 2 classes.")
+        if isinstance(self.class_weight, dict):
+            try:  # before rows are hashed
+                compute_class_weight(self.class_weight, classes=self.classes, y=self.classes)
+            except ValueError as error:
+                raise InputError(f"{error}: pass weights of classes of y only.", parameter="class_weight") from None
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -189,6 +194,9 @@ class Numbers:
 
     def counted(self, weights: Array) -> Array:
         return weights
+
+
+Task = Classes | Numbers
 
 
 def classes_of(y: Any) -> tuple[Array, Array]:

@@ -9,14 +9,13 @@ blocks count more. There is no learning rate.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from .._array import Array
 from ..backends import LINEAR_BLOCK_ROWS, LinearPass
 from ..hashing import PackedCodes
-from ..serving import LinearModel, stride_of
+from ..serving import LinearModel, Value, stride_of
 from ._code_table import CodeTable, find_used_codes
 from ._descent import shuffled
 from ._problem import Targets
@@ -36,8 +35,8 @@ class OnlineState:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Training:
-    """What only learning needs of a fit; predictions do not.
+class Training(Value):
+    """What only learning needs of a fit; predictions do not. Its NumPy arrays are read-only.
 
     Attributes
     ----------
@@ -61,13 +60,6 @@ class Training:
     stream: OnlineState | None = None
 
 
-def streamed(state: OnlineState, intercept_value: float, **fields: Any) -> tuple[LinearModel, Training]:
-    """Return the model and the training of a state of one-pass learning. ``fields`` are the other ones of the model."""
-    intercepts = intercept_value * state.mean_bias
-    model = LinearModel(used_codes=state.used_codes, weights=state.mean_w, intercepts=intercepts, **fields)
-    return model, Training(state.mean_bias, 1, stream=state)
-
-
 def next_state(model: LinearModel | None, training: Training | None, codes: PackedCodes, problems: int) -> OnlineState:
     """Return a copy of the state from which partial_fit continues, with room for the codes of the next rows.
 
@@ -81,14 +73,14 @@ def next_state(model: LinearModel | None, training: Training | None, codes: Pack
         w = np.zeros((problems, codes.n_components, stride_of(len(found))), np.float32)
         before = OnlineState(found, w, np.zeros(problems), w, np.zeros(problems), 0)
     used_codes = np.union1d(before.used_codes, found)
-    tables = (before.w.copy(), before.mean_w.copy())
-    if len(used_codes) > len(before.used_codes):
-        tables = (widen(before.w, before.used_codes, used_codes), widen(before.mean_w, before.used_codes, used_codes))
-    return OnlineState(used_codes, tables[0], before.bias.copy(), tables[1], before.mean_bias.copy(), before.blocks)
+    w, mean_w = (widen(table, before.used_codes, used_codes) for table in (before.w, before.mean_w))
+    return OnlineState(used_codes, w, before.bias.copy(), mean_w, before.mean_bias.copy(), before.blocks)
 
 
 def widen(w: Array, old: Array, new: Array) -> Array:
     """Return a table (problems, k, stride) for the used codes ``new``, which contain ``old``; new weights are 0."""
+    if len(new) == len(old):
+        return w.copy()
     wide = np.zeros((*w.shape[:2], stride_of(len(new))), np.float32)
     wide[:, :, np.searchsorted(new, old)] = w[:, :, : len(old)]
     return wide
@@ -100,23 +92,12 @@ def learn(state: OnlineState, table: CodeTable, targets: Targets, solver: Solver
     order = shuffled(len(table.codes), solver.seed + state.blocks)
     for start in range(0, len(order), LINEAR_BLOCK_ROWS):
         rows = order[start : start + LINEAR_BLOCK_ROWS]
-        n = len(rows)
-        state_of_block = LinearPass(
-            np.arange(n, dtype=np.int32),
-            None if targets.labels is None else targets.labels[rows],
-            None if targets.targets is None else targets.targets[rows],
-            targets.cost[rows],
-            targets.positive,
-            targets.factors,
-            np.full(count, np.inf, np.float32),
-            np.ones(count, np.uint8),
-            state.w,
-            state.bias,
-            backend.zeros((count, n), np.float32),
-            backend.zeros((count, n), np.uint8),
-        )
+        beta, shrunk = (backend.zeros((count, len(rows)), dtype) for dtype in (np.float32, np.uint8))
+        threshold, running = np.full(count, np.inf, np.float32), np.ones(count, np.uint8)
+        of = (*targets.only(rows), threshold, running, state.w, state.bias, beta, shrunk)
+        block = LinearPass(np.arange(len(rows), dtype=np.int32), *of)
         picked = backend.from_numpy(rows)
-        backend.linear_pass(table.codes[picked], table.empty[picked], solver.objective, state_of_block)
+        backend.linear_pass(table.codes[picked], table.empty[picked], solver.objective, block)
         state.blocks += 1
         rate = 2 / (state.blocks + 1)
         state.mean_w *= np.float32(1 - rate)

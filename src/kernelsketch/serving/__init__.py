@@ -26,6 +26,7 @@ from ._numbers import MOST_CODES, encode, number_dtype, numbers_of, padded, stri
 from ._predictor import Predictor
 from ._probabilities import Calibration, decided_classes, shares_of
 from ._scaling import SCALES, Scaling, heavy_columns, warn_unscaled
+from ._value import Value
 
 __all__ = [
     "MODEL_SCHEMA",
@@ -35,6 +36,7 @@ __all__ = [
     "LinearModel",
     "Predictor",
     "Scaling",
+    "Value",
     "decided_classes",
     "encode",
     "heavy_columns",

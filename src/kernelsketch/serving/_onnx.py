@@ -57,6 +57,9 @@ class _Graph:
         """Round float64 to the nearest float32, as float64."""
         return self.cast(self.cast(x, np.float32), np.float64)
 
+    def output(self, name: str, x: str) -> None:
+        self.nodes.append(self._onnx.helper.make_node("Identity", [x], [name]))
+
     def model(self, inputs: Any, outputs: Any) -> bytes:
         helper, kinds = self._onnx.helper, self._onnx.TensorProto
         names = {"double": kinds.DOUBLE, "int64": kinds.INT64, "string": kinds.STRING}
@@ -99,11 +102,11 @@ def onnx_model(model: LinearModel, ready: ReadyModel) -> bytes:
     values = g("Where", finite, _decision(g, model, ready, codes, empty), g.constant(np.nan))
     outputs: list[Any] = []
     n, k, problems = "rows", model.hasher.n_components, len(ready.w)
-    g.nodes.append(g._onnx.helper.make_node("Identity", [codes], ["codes"]))
+    g.output("codes", codes)
     if model.classes is None:
         prediction = g("Add", g("Mul", values, g.constant(model.spread)), g.constant(model.mean))
         prediction = g("Squeeze", prediction, g.constant([1], np.int64))
-        g.nodes.append(g._onnx.helper.make_node("Identity", [prediction], ["prediction"]))
+        g.output("prediction", prediction)
         outputs = [("prediction", "double", [n])]
     else:
         if problems == 1:
@@ -123,8 +126,8 @@ def onnx_model(model: LinearModel, ready: ReadyModel) -> bytes:
         labels.append(WHOLE_LABELS.min if is_whole else "")
         number = g("Where", g("Squeeze", finite, g.constant([1], np.int64)), number, g.constant(len(classes), np.int64))
         label = g("Gather", g.constant(labels, np.int64 if is_whole else object), number)
-        for name, value in (("label", label), ("decision", values)):
-            g.nodes.append(g._onnx.helper.make_node("Identity", [value], [name]))
+        g.output("label", label)
+        g.output("decision", values)
         outputs = [("label", "int64" if is_whole else "string", [n]), ("decision", "double", [n, problems])]
     outputs.append(("codes", "int64", [n, k]))
     return g.model([("X", "double", [n, model.n_features])], outputs)

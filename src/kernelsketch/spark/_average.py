@@ -23,8 +23,8 @@ from .. import linear
 from .._array import Array
 from ..exceptions import InputError
 from ..hashing import PackedCodes
-from ..linear import OnlineState, find_used_codes, streamed
-from ..serving import stride_of
+from ..linear import OnlineState, Training, find_used_codes
+from ..serving import LinearModel, stride_of
 from ._arrow import codes_of
 from ._gcws import hasher_of
 
@@ -194,6 +194,7 @@ def _restored(local: linear.GCWSClassifier, classes: int, width: int, state: Onl
     """Return an estimator that continues from a state. Its classes are numbers."""
     model = linear.GCWSClassifier(**local.get_params())
     model.n_features_in_, intercept = width, float(local.intercept_scaling) if local.fit_intercept else 0.0
-    fields = {"hasher": hasher_of(local, width), "n_features": width, "loss": local.loss}
-    model.fitted_, model.training_ = streamed(state, intercept, **fields, classes=np.arange(classes))
+    table = state.used_codes, state.mean_w, intercept * state.mean_bias
+    model.fitted_ = LinearModel(hasher_of(local, width), width, *table, local.loss, classes=np.arange(classes))
+    model.training_ = Training(state.mean_bias, 1, stream=state)
     return model
