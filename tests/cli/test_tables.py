@@ -120,7 +120,12 @@ class TestTraining:
         )
         facts = json.loads(command("train", folder / "train.csv", *options).stdout)
         assert facts["n_components"] < 9216
-        assert load_model(tmp_path / "m.safetensors").budget == 0.001
+        model = load_model(tmp_path / "m.safetensors")
+        assert model.budget == facts["budget"] == 0.001
+        assert facts["fitted_effort"] == model.effort_
+        assert model.effort_["effort"] == "thorough"
+        shown = command("train", folder / "train.csv", *options[:4], "-m", tmp_path / "m.safetensors").stdout
+        assert re.search(r"budget +room for 100 of \d+ rows, 192 hashes, \d+ steps?, C of 10, and 0 trees\n", shown)
 
     def test_other_options_of_learning(self, folder, command, tmp_path):
         options = ("--label", "kind", *QUICK, "--balanced", "--seed", 3, "--threads", 1)

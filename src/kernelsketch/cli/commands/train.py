@@ -66,7 +66,7 @@ class TableOptions:
     budget: float | None = option(
         None,
         "Time that training may take. It then uses fewer hashes, fewer values of C, fewer trees and, if necessary, "
-        "fewer rows.",
+        "fewer rows, and prints what it had time for.",
         metavar="SECONDS",
     )
     plain: bool = option(
