@@ -58,7 +58,7 @@ def lines_of(name, thing):
             yield f"{name}.{member}"
 
 
-VALUES = {"kernelsketch.tabular.ColumnPlan", "kernelsketch.hashing.Hasher"}  # of columns_ and hasher_
+VALUES = {"kernelsketch.tabular.ColumnPlan"}  # of columns_
 
 
 def python_lines(*, spark):

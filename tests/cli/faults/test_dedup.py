@@ -3,9 +3,10 @@
 import json
 import random
 import signal
-import time
 
 import pytest
+
+from .conftest import wait_for
 
 pytestmark = pytest.mark.slow
 
@@ -23,16 +24,18 @@ def documents(tmp_path):
     return path
 
 
-def test_kill_9_at_any_moment(documents, tmp_path, commands):
-    output, rng = tmp_path / "out.jsonl", random.Random(1)
+def test_kill_9(documents, tmp_path, commands):
+    """At the start, and as soon as it stores texts. `make soak` kills it at random moments."""
+    output, work = tmp_path / "out.jsonl", tmp_path / "out.jsonl.work"
     arguments = ["dedup", documents, "-o", output, "-q", "--threads", 1]
     commands.run(*arguments)
     content = output.read_bytes()
     assert len(content.splitlines()) == 3000
-    for _ in range(10):
+    for waits in (False, True):
         output.write_bytes(b"what was there before")
         command = commands.start(*arguments)
-        time.sleep(rng.random() * 0.4)
+        if waits:
+            wait_for(lambda: work.exists() or output.read_bytes() == content)
         command.signal(signal.SIGKILL)
         command.wait()
         assert output.read_bytes() in (b"what was there before", content)

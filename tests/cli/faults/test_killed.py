@@ -3,7 +3,6 @@
 import os
 import random
 import signal
-import time
 
 import pytest
 
@@ -35,8 +34,11 @@ def job(request, tmp_path, files, commands):
     return arguments, path, content
 
 
-def test_kill_9_at_any_moment(job, files, commands, feed):
-    """Before it has read anything, in the midst of its rows, and while it learns, compresses, writes and renames."""
+def test_kill_9(job, files, commands, feed):
+    """Before it has read anything, in the midst of its rows, at their end, and while it writes the output.
+
+    `make soak` kills commands at random moments.
+    """
     arguments, path, content = job
     writes_early = arguments[0] != "train"  # the others have a partial file as soon as rows come
     rng = random.Random(path.name)
@@ -55,10 +57,15 @@ def test_kill_9_at_any_moment(job, files, commands, feed):
             else:
                 pipe.give(PIECES)
                 pipe.end()
-                time.sleep(rng.random() ** 2 * 0.1)  # any moment will do, its end too
+                if moment % 4:  # otherwise it may not have begun to write
+                    wait_for(
+                        lambda before=before, old=old: (
+                            set(partial_files(path.parent)) - before or content_of(path) != old
+                        )
+                    )
             command.signal(signal.SIGKILL)
             status = command.wait()
-        found = path.read_bytes() if path.exists() else None
+        found = content_of(path)
         if moment % 2:
             assert status == -signal.SIGKILL
             assert found == old
@@ -71,6 +78,10 @@ def test_kill_9_at_any_moment(job, files, commands, feed):
             commands.run(*arguments, stdin=files / "rows.svm")
             assert path.read_bytes() == content
             assert os.listdir(path.parent) == [path.name]
+
+
+def content_of(path):
+    return path.read_bytes() if path.exists() else None
 
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 143)])
