@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from numbers import Integral, Real
+from numbers import Integral
 from time import monotonic
 from typing import Any
 
@@ -66,20 +67,24 @@ def effort_of(given: str | dict[str, Any]) -> Effort:
         return EFFORTS[given]
 
     def is_whole(value: Any, least: int) -> bool:
-        return isinstance(value, Integral) and not isinstance(value, bool) and least <= value < 2**31
+        return isinstance(value, Integral) and not isinstance(value, bool) and least <= int(value) < 2**31
 
-    missing = sorted(EFFORTS["quick"].settings().keys() ^ given.keys())
-    if missing:
-        raise ParameterError(
-            Setting("effort"), f" is a dict with another set of keys ({missing[0]!r}): pass effort_ of a fitted model."
-        )
+    def is_positive(value: Any) -> bool:
+        return isinstance(value, (int, float)) and 0 < value <= sys.float_info.max
+
+    known = EFFORTS["quick"].settings().keys()
+    for words, keys in (("lacks the key", known - given.keys()), ("has an unknown key", given.keys() - known)):
+        if keys:
+            raise ParameterError(
+                Setting("effort"), f" {words} {min(map(repr, keys)):.60}: pass effort_ of a fitted model."
+            )
     n_rows, Cs = given["n_rows"], given["Cs"]
     allowed = {
         "effort": isinstance(given["effort"], str) and given["effort"] in EFFORTS,
         "n_rows": n_rows is None or is_whole(n_rows, 2),
         "n_steps": is_whole(given["n_steps"], 1),
         "n_components": is_whole(given["n_components"], 1),
-        "Cs": isinstance(Cs, (list, tuple)) and all(isinstance(C, Real) and 0 < C < np.inf for C in Cs) and len(Cs) > 0,
+        "Cs": isinstance(Cs, (list, tuple)) and len(Cs) > 0 and all(is_positive(C) for C in Cs),
         "n_trees": is_whole(given["n_trees"], 0),
     }
     for name, holds in allowed.items():

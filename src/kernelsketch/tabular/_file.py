@@ -154,7 +154,7 @@ def save_tabular(model: Any, path: Path) -> None:
 
 def _parameters(model: Any) -> dict[str, Any]:
     """Return the parameters as a header can hold them. The linear model holds class_weight and the seed."""
-    kept = {}
+    kept: dict[str, Any] = {}
     for name, value in model.get_params(deep=False).items():
         if name == "random_state":
             kept[name] = int(model.model_.random_state)

@@ -242,11 +242,8 @@ class Learner:
 
         The clock ends the first descent only, and the others stop after as many steps: so one number says what it did.
         """
-        until, most, done = (
-            self._clock.elapsed + WEIGHTS_SHARE * self._clock.budget / n_parts,
-            self._effort.most_steps,
-            0,
-        )
+        until = self._clock.elapsed + WEIGHTS_SHARE * self._clock.budget / n_parts
+        most, done = self._effort.most_steps, 0
 
         def may_go_on(_: float) -> bool:
             nonlocal done
