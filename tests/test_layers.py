@@ -43,6 +43,7 @@ NATIVE_USERS = {"backends/cpu.py", "backends/_choice.py", "formats/_native_text.
 
 
 def sources(root):
+    assert root != LIBRARY or (LIBRARY / "__init__.py").exists()  # only the paper may be missing, in an sdist
     return [(path, ast.parse(path.read_text())) for path in sorted(root.rglob("*.py"))]
 
 

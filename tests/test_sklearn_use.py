@@ -1,4 +1,4 @@
-"""The kernels where scikit-learn takes kernels."""
+"""The kernels where scikit-learn takes kernels, and the models where it takes models."""
 
 import pickle
 from functools import partial
@@ -7,7 +7,12 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.datasets import load_digits
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.datasets import load_digits, load_wine
+from sklearn.ensemble import AdaBoostClassifier, BaggingClassifier
+from sklearn.feature_selection import RFE, SelectFromModel, SequentialFeatureSelector
+from sklearn.frozen import FrozenEstimator
+from sklearn.inspection import permutation_importance
 from sklearn.kernel_approximation import Nystroem
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.metrics.pairwise import pairwise_kernels
@@ -15,7 +20,14 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC, SVR, LinearSVC
 
-from kernelsketch import GMMNystroem, gmm_kernel
+from kernelsketch import (
+    GCWSClassifier,
+    GCWSRegressor,
+    GCWSTabularClassifier,
+    GCWSTabularRegressor,
+    GMMNystroem,
+    gmm_kernel,
+)
 from kernelsketch.kernels import KERNELS
 
 X, y = load_digits(return_X_y=True)
@@ -80,3 +92,43 @@ def test_a_model_with_our_kernel_is_cloned_and_pickled():
     model = SVC(kernel=gmm_kernel).fit(X_train, y_train)
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict(X_test), model.predict(X_test))
     assert clone(model).kernel is gmm_kernel
+
+
+W, kinds = load_wine(return_X_y=True)
+MODELS = [
+    GCWSClassifier(64, scale="standard"),
+    GCWSRegressor(64, scale="standard"),
+    GCWSTabularClassifier("quick"),
+    GCWSTabularRegressor("quick"),
+]
+TABLES = [model for model in MODELS if hasattr(type(model), "feature_importances_")]
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_importances_of_columns_by_calls_of_the_model(model):
+    """What calls ``predict`` or ``score`` needs no weight per column: this is also what SHAP does."""
+    fitted = clone(model).fit(W[:, 6:], kinds)
+    found = permutation_importance(fitted, W[:, 6:], kinds, n_repeats=2, random_state=0).importances_mean
+    assert found.max() > 0.05
+    selected = SelectFromModel(fitted, prefit=True, importance_getter=lambda _: found).transform(W[:, 6:])
+    assert 0 < selected.shape[1] < 7
+    forward = SequentialFeatureSelector(model, n_features_to_select=1, cv=2).fit(W[:, 6:9], kinds)
+    assert forward.get_support().tolist() == [True, False, False]  # flavanoids
+
+
+@pytest.mark.parametrize("model", TABLES)
+@pytest.mark.parametrize("select", [SelectFromModel, partial(RFE, n_features_to_select=4)])
+def test_importances_of_columns_of_tables(model, select):
+    selected = select(model).fit(W, kinds)
+    assert selected.get_support()[6]  # flavanoids
+    assert selected.transform(W).shape[1] < 13
+
+
+@pytest.mark.parametrize("model", [model for model in MODELS if hasattr(model, "decision_function")])
+@pytest.mark.parametrize("around", [AdaBoostClassifier, BaggingClassifier, CalibratedClassifierCV])
+@pytest.mark.filterwarnings("ignore:sample_weight sums to 1 over 178 rows")  # of AdaBoost, whose weights are shares
+def test_classifiers_inside_other_estimators(model, around):
+    options = {"cv": 2} if around is CalibratedClassifierCV else {"n_estimators": 2, "random_state": 0}
+    assert around(model, **options).fit(W, kinds).score(W, kinds) > 0.9
+    if around is CalibratedClassifierCV:
+        assert around(FrozenEstimator(clone(model).fit(W, kinds))).fit(W, kinds).score(W, kinds) > 0.9

@@ -7,7 +7,7 @@ from scipy import sparse
 from sklearn.datasets import load_digits, load_iris
 from typer.testing import CliRunner
 
-from kernelsketch.cli import _memory
+from kernelsketch.cli import _memory, _options
 from kernelsketch.cli._main import app
 from kernelsketch.formats import write_rows
 
@@ -28,6 +28,12 @@ def command():
         return found
 
     return run
+
+
+@pytest.fixture
+def small_blocks(monkeypatch):
+    """``small_blocks()``: from then on, commands read several blocks of small files."""
+    return lambda: monkeypatch.setattr(_options, "MOST_BLOCK", 1 << 16)
 
 
 @pytest.fixture(scope="session")

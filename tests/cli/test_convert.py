@@ -8,8 +8,8 @@ from kernelsketch.formats import open_rows
 
 @pytest.mark.parametrize("source", ["svm", "svm.gz", "csv", "parquet", "npy", "npz"])
 @pytest.mark.parametrize("target", ["libsvm", "svm.bz2", "npz", "parquet"])
-def test_every_pair_of_formats(command, files, digits, tmp_path, source, target, monkeypatch):
-    monkeypatch.setattr("kernelsketch.cli._options.MOST_BLOCK", 1 << 16)  # several blocks
+def test_every_pair_of_formats(command, files, digits, tmp_path, source, target, small_blocks):
+    small_blocks()
     path = tmp_path / f"out.{target}"
     found = command("convert", *files[source], path, "--json")
     assert json.loads(found.stdout)["rows"] == 600
@@ -41,9 +41,9 @@ def test_a_failure_leaves_the_old_file(command, files, tmp_path):
 
 
 @pytest.mark.parametrize("target", ["libsvm", "npz", "parquet"])
-def test_rows_that_become_wider(command, tmp_path, target, monkeypatch):
+def test_rows_that_become_wider(command, tmp_path, target, small_blocks):
     """Ids grow after the first block: the file has the width of the widest."""
-    monkeypatch.setattr("kernelsketch.cli._options.MOST_BLOCK", 1 << 16)
+    small_blocks()
     (tmp_path / "g.svm").write_text("1 1:1 2:2\n0 2:1\n" * 5000 + "1 50:1\n")
     command("convert", tmp_path / "g.svm", tmp_path / f"out.{target}")
     assert json.loads(command("info", tmp_path / f"out.{target}", "--scan", "--json").stdout)["n_features"] == 50

@@ -24,8 +24,8 @@ def half(digits, tmp_path):
     return model, tmp_path / "m.safetensors"
 
 
-def test_numbers_are_those_of_scikit_learn(command, files, digits, half, monkeypatch):
-    monkeypatch.setattr("kernelsketch.cli._options.MOST_BLOCK", 1 << 16)  # several blocks
+def test_numbers_are_those_of_scikit_learn(command, files, digits, half, small_blocks):
+    small_blocks()
     model, path = half
     X, y = digits
     facts = json.loads(command("evaluate", *files["svm"], "-m", path, "--json").stdout)
@@ -102,8 +102,8 @@ def expected_calibration_error(y, probabilities, count=15):
 
 @pytest.mark.parametrize("tabular", [False, True])
 @pytest.mark.parametrize("two", [False, True])
-def test_metrics_of_probabilities(command, digits, tmp_path, monkeypatch, tabular, two):
-    monkeypatch.setattr("kernelsketch.cli._options.MOST_BLOCK", 1 << 16)  # several blocks
+def test_metrics_of_probabilities(command, digits, tmp_path, small_blocks, tabular, two):
+    small_blocks()
     X, y = digits[0], digits[1] % 2 if two else digits[1]
     model = GCWSTabularClassifier("quick") if tabular else GCWSClassifier(64, probability="calibrated")
     model.fit(X[:300], y[:300]).save(tmp_path / "m.safetensors")

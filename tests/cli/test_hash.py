@@ -16,8 +16,8 @@ def hasher(digits):
 
 
 @pytest.mark.parametrize("format", ["svm", "csv", "npz"])
-def test_packed_codes(command, files, digits, hasher, tmp_path, format, monkeypatch):
-    monkeypatch.setattr("kernelsketch.cli._options.MOST_BLOCK", 1 << 16)  # several blocks
+def test_packed_codes(command, files, digits, hasher, tmp_path, format, small_blocks):
+    small_blocks()
     path = tmp_path / "codes.safetensors"
     found = command("hash", *files[format], path, *OPTIONS, "--json")
     assert PackedCodes.load(path) == hasher.codes(digits[0])

@@ -53,8 +53,8 @@ def lines(found):
 
 
 @pytest.mark.parametrize("options", [(), ("--codes-only",), ("--recall", 0.9), ("--heavy-fraction", 0.7)])
-def test_build_and_query(command, texts, tmp_path, options, monkeypatch):
-    monkeypatch.setattr("kernelsketch.cli._options.MOST_BLOCK", 1 << 16)  # several blocks
+def test_build_and_query(command, texts, tmp_path, options, small_blocks):
+    small_blocks()
     X, K, path = texts
     found = command("index", "build", path, "-i", tmp_path / "i.safetensors", *options, "--json")
     facts = json.loads(found.stdout)
@@ -134,8 +134,8 @@ def test_columns_by_name(command, iris, tmp_path):
 
 
 @pytest.mark.parametrize("format", ["svm", "npz"])
-def test_dedup(command, texts, tmp_path, format, monkeypatch):
-    monkeypatch.setattr("kernelsketch.cli._options.MOST_BLOCK", 1 << 16)
+def test_dedup(command, texts, tmp_path, format, small_blocks):
+    small_blocks()
     X, K, path = texts
     if format == "npz":
         path = tmp_path / "rows.npz"

@@ -49,8 +49,8 @@ def test_rows(command, files, digits, format):
     assert found["labels"]["3"] == (digits[1] == 3).sum()
 
 
-def test_a_part_or_all(command, files, monkeypatch, tmp_path):
-    monkeypatch.setattr("kernelsketch.cli._options.MOST_BLOCK", 1 << 16)
+def test_a_part_or_all(command, files, small_blocks, tmp_path):
+    small_blocks()
     part = facts(command, *files["svm"])
     assert part["rows"] is None
     assert 0 < part["rows_read"] < 600

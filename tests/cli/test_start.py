@@ -4,10 +4,8 @@ import ast
 import importlib.util
 import json
 import os
-import signal
 import subprocess
 import sys
-import time
 from importlib import import_module
 from pathlib import Path
 
@@ -133,36 +131,44 @@ print(json.dumps(sorted(before)), file=sys.stderr)
 
 @pytest.mark.skipif(sys.platform == "win32", reason="sends a signal")
 def test_an_interrupt_during_imports_shows_no_traceback(problem):
-    """At many moments of the start: one line and status 130, from the first statement of ours on."""
+    """At many moments of the start: one line and status 130, from the first import of the command line on."""
     rows, model = problem
     code = """
-import json, sys, signal
+import json, os, sys, signal
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have started the tests without it
-sys.argv = ["kernelsketch", *json.loads(sys.argv[1])]
+moment, *sys.argv[1:] = json.loads(sys.argv[1])
+sys.argv[0] = "kernelsketch"
 from kernelsketch.cli import main
 
-class Watch:  # says when the first import of the command line begins
+class Watch:
+    count = 0  # of imports, from the first one of the command line on
     def find_spec(self, name, path=None, target=None):
-        if name == "kernelsketch.cli._main":
-            print("ready", flush=True)
+        if name == "kernelsketch.cli._main" or self.count:
+            self.count += 1
+            if self.count == moment:
+                os.kill(os.getpid(), signal.SIGINT)
 
 sys.meta_path.insert(0, Watch())
-main()
+try:
+    main()
+finally:
+    print(sys.meta_path[0].count)
 """
-    statuses = []
-    for delay in (0.0, 0.05, 0.2, 0.4):
-        given = [sys.executable, "-c", code, json.dumps(["predict", str(rows), "-m", str(model), "-o", os.devnull])]
-        with subprocess.Popen(given, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
-            child.stdout.readline()
-            time.sleep(delay)
-            child.send_signal(signal.SIGINT)
-            errors = child.stderr.read()
-        assert "Traceback" not in errors
-        if child.returncode == 130:
-            assert errors == "kernelsketch: the command was stopped. No file was left half written.\n"
-        statuses.append(child.returncode)
-    assert set(statuses) <= {130, 0}
-    assert statuses[0] == 130
+
+    def run(moment):
+        given = [moment, "predict", str(rows), "-m", str(model), "-o", os.devnull]
+        return subprocess.run(
+            [sys.executable, "-c", code, json.dumps(given)], capture_output=True, text=True, check=False
+        )
+
+    undisturbed = run(0)
+    assert undisturbed.returncode == 0, undisturbed.stderr
+    count = int(undisturbed.stdout)
+    assert count > 50
+    for moment in (1, 2, count // 10, count // 3, count * 2 // 3, count * 9 // 10):
+        found = run(moment)
+        assert found.returncode == 130, found.stderr
+        assert found.stderr == "kernelsketch: the command was stopped. No file was left half written.\n"
 
 
 def test_ctrl_c_while_python_still_imports_ends_without_a_traceback():

@@ -98,8 +98,8 @@ class TestTraining:
             for test in (folder / "test.csv", tmp_path / "test.parquet"):
                 assert command("predict", test, "-m", tmp_path / "m.safetensors").stdout.split() == predicted
 
-    def test_several_blocks(self, folder, command, monkeypatch, tmp_path):
-        monkeypatch.setattr("kernelsketch.cli._options.MOST_BLOCK", 1 << 16)  # 146 rows
+    def test_several_blocks(self, folder, command, monkeypatch, small_blocks, tmp_path):
+        small_blocks()  # 146 rows
         command("train", folder / "train.csv", "--label", "kind", *QUICK, "-m", tmp_path / "m.safetensors")
         assert (tmp_path / "m.safetensors").read_bytes() == (folder / "kind.safetensors").read_bytes()
         in_blocks = command("predict", folder / "train.csv", "-m", tmp_path / "m.safetensors", "--proba").stdout
@@ -120,7 +120,12 @@ class TestTraining:
         )
         facts = json.loads(command("train", folder / "train.csv", *options).stdout)
         assert facts["n_components"] < 9216
-        assert load_model(tmp_path / "m.safetensors").budget == 0.001
+        model = load_model(tmp_path / "m.safetensors")
+        assert model.budget == facts["budget"] == 0.001
+        assert facts["fitted_effort"] == model.effort_
+        assert model.effort_["effort"] == "thorough"
+        shown = command("train", folder / "train.csv", *options[:4], "-m", tmp_path / "m.safetensors").stdout
+        assert re.search(r"budget +room for 100 of \d+ rows, 192 hashes, \d+ steps?, C of 10, and 0 trees\n", shown)
 
     def test_other_options_of_learning(self, folder, command, tmp_path):
         options = ("--label", "kind", *QUICK, "--balanced", "--seed", 3, "--threads", 1)
@@ -225,11 +230,11 @@ class TestPrediction:
             found = command("predict", "-", "--format", "csv", option, "-m", model, stdin="NA,b\n3,a\n")
             assert len(found.stdout.split()) == rows
 
-    def test_errors_name_the_row_of_the_file(self, folder, command, monkeypatch, tmp_path):
+    def test_errors_name_the_row_of_the_file(self, folder, command, small_blocks, tmp_path):
         rows = pd.read_csv(folder / "train.csv", dtype=object)
         rows.loc[333, "age"] = "old"
         rows.to_csv(tmp_path / "x.csv", index=False)
-        monkeypatch.setattr("kernelsketch.cli._options.MOST_BLOCK", 1 << 16)
+        small_blocks()
         for name, options in (("predict", ()), ("evaluate", ("--label", "kind"))):
             found = command(name, tmp_path / "x.csv", *options, "-m", folder / "kind.safetensors", status=1).stderr
             row, first = map(int, re.search(r"holds 'old' in row (\d+).* Row 0 is row (\d+)", found).groups())

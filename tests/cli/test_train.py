@@ -45,9 +45,9 @@ def test_neither_memory_nor_threads_matter(command, files, tmp_path, room, optio
     assert_same(*map(load_model, paths))
 
 
-def test_rows_in_blocks_of_different_widths(command, files, expected, tmp_path, monkeypatch):
+def test_rows_in_blocks_of_different_widths(command, files, expected, tmp_path, small_blocks):
     """The first blocks do not have the last feature."""
-    monkeypatch.setattr("kernelsketch.cli._options.MOST_BLOCK", 1 << 16)
+    small_blocks()
     command("train", *files["svm"], *SMALL, "-m", tmp_path / "m.safetensors")
     assert_same(load_model(tmp_path / "m.safetensors"), expected)
     assert load_model(tmp_path / "m.safetensors").n_features_in_ == 64
@@ -183,7 +183,7 @@ def test_codes_without_labels(command, tmp_path):
 
 
 @pytest.mark.parametrize("options", [(), ("--cv",), ("--regression",)])
-def test_codes_of_several_views(command, digits, files, tmp_path, monkeypatch, options):
+def test_codes_of_several_views(command, digits, files, tmp_path, small_blocks, options):
     """Codes from Python: the command takes the views from the file, and models of them predict rows of any file."""
     X, y = digits
     codes, model = tmp_path / "codes.safetensors", tmp_path / "m.safetensors"
@@ -193,7 +193,7 @@ def test_codes_of_several_views(command, digits, files, tmp_path, monkeypatch, o
     kind = {"--cv": GCWSClassifierCV, "--regression": GCWSRegressor}.get("".join(options), GCWSClassifier)
     expected = kind(32, views=[40, 24]).fit(X, y)
     assert_same(load_model(model), expected)
-    monkeypatch.setattr("kernelsketch.cli._options.MOST_BLOCK", 1 << 16)  # some blocks lack the last feature
+    small_blocks()  # some blocks lack the last feature
     for rows in ("svm", "npz"):
         found = command("predict", *files[rows], "-m", model).stdout.split()
         np.testing.assert_allclose(np.array(found, float), expected.predict(X), rtol=1e-5)

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import textwrap
 
+LONGEST = 900  # seconds: what takes longer hangs, also on a machine that does much else
 LITTLE = "interrupted after little work\n"
 _PROGRAM = """
 import os, signal, threading, time, numpy as np, kernelsketch
@@ -40,6 +41,6 @@ def after_ctrl_c(make: str, call: str) -> str:
     program = _PROGRAM.format(make=textwrap.dedent(make), call=call)
     environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
     found = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=300, env=environment
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=LONGEST, env=environment
     )
     return found.stdout or found.stderr

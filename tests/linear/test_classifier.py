@@ -537,9 +537,8 @@ def test_batches_of_rows_do_not_matter(monkeypatch):
     ],
     ids=lambda labels: str(labels.dtype),
 )
-def test_labels_are_numbered_a_few_at_a_time(monkeypatch, labels):
-    monkeypatch.setattr(_targets, "STEP_ROWS", 7)
-    classes, numbers = _targets.classes_of(labels)
+def test_labels_are_numbered_a_few_at_a_time(labels):
+    classes, numbers = _targets.classes_of(labels, step_rows=7)
     expected, places = np.unique(labels, return_inverse=True)
     np.testing.assert_array_equal(classes, expected)
     assert classes.dtype == expected.dtype

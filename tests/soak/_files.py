@@ -15,11 +15,10 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from kernelsketch import GCWSIndex, PackedCodes, load_model
 from kernelsketch.exceptions import KernelsketchError
 from kernelsketch.formats import DocumentStream, Fields, open_rows, write_rows
 
-LONGEST_PAUSE = 2.5  # seconds from the start of a command until it is killed
+LONGEST = 300  # seconds that a stopped command may take to end
 ENDINGS = ("svm", "csv", "tsv", "parquet", "arrow", "npy", "npz", "csv.gz", "svm.xz")
 BITS = [b"", b",", b"\n", b"\r", b'"', b":", b" ", b"\0", b"\xff", b"1", b"e9", b"-", b"nan", b"#", b"\xc3\xa9", b"\t"]
 
@@ -84,44 +83,45 @@ def soak_parsers(rng: random.Random, folder: Path) -> int:
     return tries
 
 
-def read_lines(path: Path, count: int) -> None:
-    assert len([json.loads(line) for line in path.read_text().splitlines()]) == count
-
-
-def read_rows(path: Path, count: int) -> None:
-    with open_rows(path) as stream:
-        assert sum(block.X.shape[0] for block in stream) == count
+KILLED = {  # commands that are killed, the file that they write last
+    "train": (["train", "rows.svm", "-k", "32", "-m"], "out.safetensors"),
+    "hash": (["hash", "rows.svm", "-k", "64"], "out.safetensors"),
+    "hash to text": (["hash", "rows.svm", "-k", "16"], "out.svm.gz"),
+    "convert": (["convert", "rows.svm"], "out.parquet"),
+    "index": (["index", "build", "rows.svm", "-i"], "out.safetensors"),
+    "dedup": (["dedup", "texts.jsonl", "-o"], "out.jsonl"),
+}
 
 
 def soak_kills(rng: random.Random, folder: Path) -> int:
-    """A command that is killed leaves the old file or a whole new one, and the next run cleans up."""
-    rows = folder / "kill.svm"
-    if not rows.exists():
+    """A command that is killed leaves the old output or the whole new one, and the next run cleans up."""
+    name = rng.choice(sorted(KILLED))
+    arguments, output = KILLED[name]
+    home, expected = folder / f"kills of {name}", folder / f"{name}.expected"
+    home.mkdir(exist_ok=True)
+    command = [sys.executable, "-m", "kernelsketch", *arguments, output]
+    if not expected.exists():
         X = np.random.default_rng(0).random((20_000, 8))
-        write_rows(rows, [(sparse.csr_array(X), (X[:, 0] > 0.5).astype(int))])
-        lines = [" ".join(f"w{rng.randrange(5000)}" for _ in range(60)) for _ in range(3000)]
-        (folder / "kill.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in lines + lines[::3]))
-    texts, target = folder / "kill.jsonl", folder / f"killed-{rng.choice('ab')}.safetensors"
-    kept, converted = folder / "killed.jsonl", folder / "killed.svm.gz"
-    command, target, read = rng.choice(
-        [
-            (["train", rows, "-k", "32", "-m", target], target, load_model),
-            (["hash", rows, target, "-k", "64"], target, PackedCodes.load),
-            (["index", "build", rows, "-i", target], target, GCWSIndex.load),
-            (["dedup", texts, "-o", kept, "--threads", "1"], kept, lambda path: read_lines(path, 3000)),
-            (["convert", rows, converted], converted, lambda path: read_rows(path, 20_000)),
-        ]
-    )
-    process = subprocess.Popen(
-        [sys.executable, "-m", "kernelsketch", *map(str, command)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
-    time.sleep(rng.uniform(0, LONGEST_PAUSE))
+        write_rows(home / "rows.svm", [(sparse.csr_array(X), (X[:, 0] > 0.5).astype(int))])
+        words = np.random.default_rng(1).integers(0, 5000, (3000, 60))
+        texts = [" ".join(map(str, row)) for row in np.concatenate([words, words[::3]]).tolist()]
+        (home / "texts.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
+        subprocess.run(command, cwd=home, check=True, capture_output=True)
+        expected.write_bytes((home / output).read_bytes())
+    content, old = expected.read_bytes(), rng.choice([None, b"what was there before"])
+    (home / output).unlink(missing_ok=True)
+    if old is not None:
+        (home / output).write_bytes(old)
+    process = subprocess.Popen(command, cwd=home, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    time.sleep(rng.uniform(0, 2.5))
     process.send_signal(rng.choice([signal.SIGKILL, signal.SIGTERM, signal.SIGINT]) if os.name == "posix" else 15)
-    process.wait(60)
-    if target.exists():
-        try:
-            read(target)
-        except KernelsketchError as error:  # the file of another command, which was there before
-            if "does not hold" not in str(error) and "holds a" not in str(error):
-                raise
+    status = process.wait(LONGEST)
+    found = (home / output).read_bytes() if (home / output).exists() else None
+    if found not in ((content,) if status == 0 else (old, content)):
+        raise AssertionError(f"{name} ended with status {status} and left {len(found or b'')} bytes")
+    if rng.random() < 0.3:
+        subprocess.run(command, cwd=home, check=True, capture_output=True)
+        left = sorted(path.name for path in home.iterdir())
+        if (home / output).read_bytes() != content or left != sorted([output, "rows.svm", "texts.jsonl"]):
+            raise AssertionError(f"{name} after a kill: {left}")
     return 1

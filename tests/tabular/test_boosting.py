@@ -28,10 +28,10 @@ def grown(X, y, predicted, most=120, may_go_on=always, weights=None):
     return grow_blend([boost], [X[test]], predicted[test], y[test], weights[test], **options)
 
 
-def boosted(X, y, n_classes, rows=None, weights=None, threads=1):
+def boosted(X, y, n_classes, rows=None, weights=None, threads=1, **options):
     rows = np.ones(len(y), bool) if rows is None else rows
     weights = np.ones(len(y)) if weights is None else weights
-    return Boosting(Bins.of(X), rows, y, weights, n_classes=n_classes, threads=threads)
+    return Boosting(Bins.of(X), rows, y, weights, n_classes=n_classes, threads=threads, **options)
 
 
 class TestBoosting:
@@ -92,10 +92,9 @@ class TestBoosting:
         boost.grow(60)
         assert np.mean(boost.predict(X).argmax(axis=1) == y) > 0.98
 
-    def test_more_rows_than_trees_need(self, monkeypatch):
+    def test_more_rows_than_trees_need(self):
         X, y = threshold_rule(400)
-        monkeypatch.setattr(_boosting, "MOST_ROWS", 150)
-        boost = boosted(X, y, 2)
+        boost = boosted(X, y, 2, most_rows=150)
         boost.grow(20)
         assert boost._raw.shape == (1, 134)
         assert np.mean(boost.predict(X).argmax(axis=1) == y) > 0.9

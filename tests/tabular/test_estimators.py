@@ -8,15 +8,15 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from kernelsketch import GCWSTabularClassifier, GCWSTabularRegressor
-from kernelsketch.exceptions import InputError, ScaleWarning
+from kernelsketch.exceptions import InputError, ParameterError, ScaleWarning
 from kernelsketch.tabular import _views
-from kernelsketch.tabular._effort import EFFORTS, fitting_effort
+from kernelsketch.tabular._effort import EFFORTS, effort_of, fitting_effort
 from kernelsketch.tabular._read import read_table
 
 KINDS = ("dense", "sparse")
@@ -210,16 +210,85 @@ class TestEffort:
     def test_a_budget_chooses_the_largest_effort_that_fits(self):
         """A pilot that takes no time leaves room for everything, and no room at all for nothing."""
         effort = EFFORTS["default"]
-        assert fitting_effort(effort, 1000, 3, np.inf, None) == (effort, 1000)
-        assert fitting_effort(effort, 1000, 3, 1e9, lambda *_: 1.0) == (effort, 1000)
-        smallest, rows = fitting_effort(effort, 10**9, 1, 1e-9, lambda *_: 1.0)
+        assert fitting_effort(effort, 1000, 3, np.inf, None) == effort
+        assert fitting_effort(effort, 1000, 3, 1e9, lambda *_: 1.0) == effort
+        smallest = fitting_effort(effort, 10**9, 1, 1e-9, lambda *_: 1.0)
         assert smallest.n_components < effort.n_components
-        assert rows == 100
+        assert smallest.n_rows == 100
 
-    def test_a_fit_with_a_budget_works(self):
-        X, y = mixed()
-        model = GCWSTabularClassifier(budget=1.0).fit(X[:300], y[:300])
-        assert model.score(X[300:], y[300:]) > 0.7
+    @pytest.mark.parametrize("budget", [0.001, 1.0, 3.0])
+    @pytest.mark.parametrize("kind", [GCWSTabularClassifier, GCWSTabularRegressor])
+    def test_the_effort_of_a_budget_gives_the_same_bits_without_a_clock(self, kind, budget, tmp_path):
+        """Whatever the machine had time for: ``effort_`` says it, and the file has it."""
+        X, y = mixed(1200)
+        targets = X["size"].fillna(0.0) * (y == "yes") if kind is GCWSTabularRegressor else y
+        model = kind(budget=budget).fit(X, targets)
+        model.save(tmp_path / "m.safetensors")
+        stored = kind.load(tmp_path / "m.safetensors").effort_
+        assert stored == model.effort_
+        again = kind(effort=stored, n_jobs=2).fit(X, targets)
+        np.testing.assert_array_equal(values_of(again, X), values_of(model, X))
+        np.testing.assert_array_equal(again.feature_importances_, model.feature_importances_)
+        assert (again.trees_share_, again.held_out_score_) == (model.trees_share_, model.held_out_score_)
+        assert again.effort_ == model.effort_
+        again.save(tmp_path / "again.safetensors")
+        restored = kind.load(tmp_path / "again.safetensors")
+        assert clone(restored).effort == stored
+        np.testing.assert_array_equal(values_of(restored, X), values_of(model, X))
+
+    @pytest.mark.parametrize("name", ["quick", "default"])
+    def test_without_a_budget_it_is_the_named_effort(self, name):
+        X, y = mixed(200)
+        model = GCWSTabularClassifier(name).fit(X, y)
+        assert model.effort_ == effort_of(name).settings()
+        again = GCWSTabularClassifier(model.effort_).fit(X, y)
+        np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+
+    def test_an_effort_of_another_table(self):
+        """A part of the rows trains on at most as many, as cross-validation does."""
+        X, y = mixed(300)
+        effort = {**effort_of("quick").settings(), "n_rows": 250, "n_components": 64}
+        model = GCWSTabularClassifier(effort).fit(X[:100], y[:100])
+        assert model.model_.n_components == 64
+        assert cross_val_score(GCWSTabularClassifier(effort), X, y, cv=2).min() > 0.5
+
+    @pytest.mark.parametrize(
+        "change",
+        [
+            {"effort": "huge"},
+            {"effort": ["quick"]},
+            {"n_rows": 1},
+            {"n_steps": 0},
+            {"n_steps": None},
+            {"n_components": 2.5},
+            {"n_components": True},
+            {"Cs": []},
+            {"Cs": 10.0},
+            {"Cs": [-1.0]},
+            {"Cs": [np.inf]},
+            {"Cs": [10**400]},
+            {"n_trees": -1},
+            {"n_trees": 2**40},
+            {"more": 1},
+            {7: 1},
+        ],
+    )
+    def test_what_is_no_effort_is_refused(self, change):
+        X, y = mixed(50)
+        effort = {**effort_of("quick").settings(), **change}
+        with pytest.raises(ParameterError, match=r"^effort .*pass effort_ of a fitted model") as caught:
+            GCWSTabularClassifier(effort).fit(X, y)
+        assert caught.value.parameter == "effort"
+        assert str(next(iter(change))) in str(caught.value)
+
+    def test_a_budget_and_an_effort_of_an_earlier_fit(self):
+        X, y = mixed(50)
+        with pytest.raises(ParameterError, match=r"^budget=3.0 cannot shorten .*: pass budget=None"):
+            GCWSTabularClassifier(effort_of("quick").settings(), budget=3.0).fit(X, y)
+
+
+def values_of(model, X):
+    return model.predict_proba(X) if hasattr(model, "predict_proba") else model.predict(X)
 
 
 def test_importances_are_drawn():

@@ -5,7 +5,10 @@ import pytest
 
 from kernelsketch import GCWSTabularClassifier, GCWSTabularRegressor
 from kernelsketch.tabular import _learn
-from kernelsketch.tabular._learn import clearly_worse
+from kernelsketch.tabular._columns import TablePlan
+from kernelsketch.tabular._effort import Clock, effort_of
+from kernelsketch.tabular._learn import Learner, clearly_worse
+from kernelsketch.tabular._read import read_table
 
 
 def test_clearly_worse_means_by_more_than_chance():
@@ -52,3 +55,61 @@ def test_rows_of_weight_0_do_not_count(kind):
     assert models[0].held_out_score_ == pytest.approx(models[1].held_out_score_, abs=1e-6)
     values = [m.predict_proba(X) if kind is GCWSTabularClassifier else m.predict(X) for m in models]
     np.testing.assert_allclose(*values, atol=1e-3)
+
+
+class Scripted(Clock):
+    """A clock that ends the first descent after some steps, and leaves given seconds to linear models and trees."""
+
+    def __init__(self, n_steps, models, trees):
+        super().__init__(5.0)
+        self._n_steps, self._rooms, self._calls = n_steps, [models, trees], 0
+
+    @property
+    def elapsed(self):
+        self._calls += 1  # once before the descent, and once in each step
+        return 0.0 if self._calls <= self._n_steps else 1e9
+
+    @property
+    def left(self):
+        return self._rooms.pop(0) if len(self._rooms) > 1 else self._rooms[0]
+
+
+@pytest.mark.parametrize(
+    ("clock", "changed"),
+    [
+        ((3, 1e3, 1e3), {"n_steps"}),
+        ((1000, 0.0, 1e3), {"n_components", "Cs", "n_rows"}),
+        ((1000, 1e3, 0.0), {"n_trees"}),
+        ((7, 0.0, 0.0), {"n_steps", "n_components", "Cs", "n_rows", "n_trees"}),
+    ],
+)
+@pytest.mark.parametrize("is_class", [True, False])
+def test_every_decision_of_a_clock_is_repeated(clock, changed, is_class):
+    """The effort of a fit whose time ran out is the one that gives the same model without a clock."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (400, 6))
+    y = ((X[:, 0] > 0.31) ^ (X[:, 1] > -0.2)).astype(int)
+    plan = TablePlan.of(read_table(X))
+    features = plan.encode(read_table(X))
+
+    def learned(effort, clock):
+        given = {"is_class": is_class, "class_weight": None, "seed": 0, "threads": 1, "say": lambda _: None}
+        learner = Learner(
+            features, np.ones(6, bool), y if is_class else 1.0 * y, None, effort=effort, clock=clock, **given
+        )
+        return learner.learn()
+
+    first = learned(effort_of("default"), Scripted(*clock))
+    settings, whole = first.effort.settings(), effort_of("default").settings()
+    assert {name for name in whole if settings[name] != whole[name]} == changed
+    again = learned(effort_of(settings), Clock(None))
+    assert again.effort.settings() == settings
+    columns = [found.views.transform(features[:]) for found in (first, again)]
+    np.testing.assert_array_equal(*columns)
+    np.testing.assert_array_equal(
+        *(found.model.predict(part) for found, part in zip((first, again), columns, strict=True))
+    )
+    assert (again.trees is None) == (first.trees is None)
+    if first.trees is not None:
+        np.testing.assert_array_equal(*(found.trees.decide(features[:], 1) for found in (first, again)))
+    assert again[3:] == first[3:]  # the share of the trees, the score and the effort

@@ -107,6 +107,7 @@ class _FourierFeatures(
 
     @property
     def _n_features_out(self) -> int:
+        check_is_fitted(self)
         return int(self.n_components)
 
     def __sklearn_tags__(self) -> Any:

@@ -194,6 +194,7 @@ class GCWS(ValidatedOnce, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
 
     @property
     def _n_features_out(self) -> int:
+        check_is_fitted(self)
         return int(self.n_components) << (int(self.bits) + int(self.t_bits))
 
     def transform(self, X: Any) -> Any:
@@ -227,8 +228,9 @@ class GCWS(ValidatedOnce, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         self
         """
         if transform not in (None, "default") and self.sparse_output:
+            width = self.n_components << (self.bits + self.t_bits)
             raise InputError(
-                f"set_output(transform={transform!r}): the features are {self._n_features_out} columns of a sparse "
+                f"set_output(transform={transform!r}): the features are {width} columns of a sparse "
                 "matrix, which a data frame cannot hold. Set sparse_output=False first, if they fit in memory, or "
                 "leave the output as it is.",
                 parameter="transform",

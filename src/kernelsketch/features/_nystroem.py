@@ -52,7 +52,7 @@ class GMMNystroem(PlainParameters, Nystroem):  # type: ignore[misc]
         Sparse data and the kernels "correlation" and "rbf" allow only None.
     n_components : int, default=100
         Number of sampled rows, which is the number of features of the result. A larger sample gives a smaller error.
-    random_state : int, RandomState instance or None, default=None
+    random_state : int, RandomState instance or None, default=0
         Seed of the random sample. None draws a different sample at each fit.
     n_jobs : int, default=None
         Number of threads. None means 1, -1 means all processors. The result does not depend on it.
@@ -107,7 +107,7 @@ class GMMNystroem(PlainParameters, Nystroem):  # type: ignore[misc]
         gamma: float | None = None,
         center: Any = None,
         n_components: int = 100,
-        random_state: Any = None,
+        random_state: Any = 0,
         n_jobs: int | None = None,
     ) -> None:
         self.kernel = kernel

@@ -24,7 +24,6 @@ from ..exceptions import InputError, Setting
 from ..hashing import PackedCodes
 from ._problem import Targets
 
-STEP_ROWS = 1 << 20  # whose labels are numbered at a time
 LEAST_SUM = 0.1  # of a part of rows whose weights sum to 1; smaller weights are meant to be negligible
 LEAST_COST, MOST_COST = 1e-30, 1e30  # no step overflows in float32 between them; smaller costs count as 0
 FAINT = 0.1  # mean cost of a row below which weights that sum to 1 are taken for normalized ones
@@ -199,9 +198,9 @@ class Numbers:
 Task = Classes | Numbers
 
 
-def classes_of(y: Any) -> tuple[Array, Array]:
+def classes_of(y: Any, step_rows: int = 1 << 20) -> tuple[Array, Array]:
     """Return the classes in ascending order and the class number of each row, without a sort of all labels."""
-    parts = list(row_batches(len(y), 1, STEP_ROWS))
+    parts = list(row_batches(len(y), 1, step_rows))
     labels = np.empty(len(y), np.int32)
     try:
         if y.dtype.kind in "OUT":

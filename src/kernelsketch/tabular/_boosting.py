@@ -29,7 +29,6 @@ PATIENCE = 2  # steps in a row without such a decrease, after which they stop
 SHARES = np.arange(20) / 20  # of the trees in a blend; below 1, so that no probability is 0
 MOST_WORK = 1500  # features times outputs; above it the trees take longer than everything else
 BATCH_BYTES = 1 << 23  # per thread, of the features of rows that are predicted at a time
-MOST_ROWS = 1 << 22  # that trees grow on
 LEAVES, LEAF_ROWS, RATE, RIDGE = 31, 10, 0.1, 0.3
 LARGEST_BITS, SUM_BITS = 30, 39  # of the largest gradient or hessian, and of the sum of hessians
 LEAST = 1e-15
@@ -39,11 +38,19 @@ class Boosting:
     """Boosted trees on some rows, which grow by steps. ``labels`` are class numbers, or numbers to predict."""
 
     def __init__(
-        self, bins: Bins, rows: Array, labels: Array, weights: Array, *, n_classes: int | None, threads: int
+        self,
+        bins: Bins,
+        rows: Array,
+        labels: Array,
+        weights: Array,
+        *,
+        n_classes: int | None,
+        threads: int,
+        most_rows: int = 1 << 22,
     ) -> None:
-        """Take the bins of all rows, and grow on the rows of a mask that have a weight above 0."""
+        """Take the bins of all rows, and grow on at most ``most_rows`` rows of a mask that have a weight above 0."""
         used = np.flatnonzero(rows & (weights > 0))
-        used = used[:: len(used) // MOST_ROWS + 1]
+        used = used[:: len(used) // most_rows + 1]
         self._thresholds, self._weights = bins.thresholds, weights[used]
         self._n_classes, self._threads = n_classes, threads
         binned = np.ascontiguousarray(bins.binned[:, used])

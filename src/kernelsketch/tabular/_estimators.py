@@ -16,12 +16,12 @@ from .._array import Array
 from .._estimator import PlainParameters, check_labels_known, numeric_targets, plain_labels
 from .._validation import check_n_jobs, row_batches
 from .._weighted import row_counts
-from ..exceptions import InputError, InputTypeError, Setting
+from ..exceptions import InputError, InputTypeError, ParameterError, Setting
 from ..linear import whole_or_nothing
 from ..serving import decided_classes
 from ._boosting import mixed, predict_trees
 from ._columns import ColumnPlan, TablePlan
-from ._effort import EFFORTS, Clock
+from ._effort import EFFORTS, Clock, effort_of
 from ._file import Persistent
 from ._html import HtmlRepr
 from ._importances import importances, plot_importances
@@ -39,7 +39,7 @@ class TabularModel(PlainParameters, HtmlRepr, Persistent, BaseEstimator):  # typ
     """Base of the tabular estimators: columns, views, and a linear model on the codes of the views."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "effort": [StrOptions(set(EFFORTS))],
+        "effort": [StrOptions(set(EFFORTS)), dict],
         "budget": [Interval(Real, 0, None, closed="neither"), None],
         "verbose": ["verbose"],
         "random_state": ["random_state"],
@@ -53,6 +53,7 @@ class TabularModel(PlainParameters, HtmlRepr, Persistent, BaseEstimator):  # typ
     _importances: Array
     _exponent: int  # of 2, in whose power the targets of a regression are measured
     model_: Any
+    effort_: dict[str, Any]
     trees_share_: float
     held_out_score_: float
 
@@ -72,7 +73,11 @@ class TabularModel(PlainParameters, HtmlRepr, Persistent, BaseEstimator):  # typ
         return self._importances
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, progress: Callable[[str], None] | None) -> Self:
-        say = self._reporter(progress)
+        effort, say = effort_of(self.effort), self._reporter(progress)
+        if self.budget is not None and isinstance(self.effort, dict):
+            raise ParameterError(
+                Setting("budget", self.budget), " cannot shorten the effort of an earlier fit: pass budget=None."
+            )
         clock, threads = Clock(self.budget), check_n_jobs(self.n_jobs)
         table = read_table(X)
         y = self._targets(y)
@@ -96,7 +101,7 @@ class TabularModel(PlainParameters, HtmlRepr, Persistent, BaseEstimator):  # typ
             sample_weight,
             is_class=self._is_class,
             class_weight=getattr(self, "class_weight", None),
-            effort=EFFORTS[self.effort],
+            effort=effort,
             clock=clock,
             seed=seed,
             threads=threads,
@@ -105,6 +110,7 @@ class TabularModel(PlainParameters, HtmlRepr, Persistent, BaseEstimator):  # typ
         ).learn()
         self._plan, self._views, self.model_ = plan, learned.views, learned.model
         self._trees, self.trees_share_, self.held_out_score_ = learned.trees, learned.trees_share, learned.score
+        self.effort_ = learned.effort.settings()
         self._exponent = exponent
         self.n_features_in_ = len(plan.columns)
         if plan.named:
@@ -199,18 +205,19 @@ class GCWSTabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc
 
     Parameters
     ----------
-    effort : {"quick", "default", "thorough"}, default="default"
+    effort : {"quick", "default", "thorough"} or dict, default="default"
         How much work the fit does. ``"quick"`` takes a fraction of the time of the default, ``"thorough"`` several
-        times as long.
+        times as long. The ``effort_`` of a fitted model repeats what its budget had time for: the same rows then give
+        the same model to the last bit.
     budget : float or None, default=None
-        Seconds that the fit may take. It then uses fewer hashes, fewer values of C, fewer trees, and if
+        Seconds that the fit may take. It then uses fewer hashes, fewer values of C, fewer steps, fewer trees, and if
         necessary fewer rows. It is not a hard limit, and below a second or two the fit may take longer.
     class_weight : dict, "balanced" or None, default=None
         Weights of classes, as for :class:`GCWSClassifier`.
     verbose : int, default=0
         1 reports each stage.
     random_state : int, RandomState instance or None, default=0
-        Seed. Results do not depend on ``n_jobs``.
+        Seed. Results do not depend on ``n_jobs``, unless a budget leaves more work to more threads.
     n_jobs : int, default=None
         Number of threads. None means 1, and -1 means all processors.
 
@@ -218,11 +225,16 @@ class GCWSTabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc
     ----------
     classes_ : array of shape (n_classes,)
         The classes in ascending order.
+    n_classes_ : int
+        Number of classes.
     columns_ : tuple of ColumnPlan
         What was done to each column: ``name``, ``kind``, ``treatment`` in words, ``n_missing``, ``categories``.
     feature_importances_ : array of shape (n_features,)
         Importance of each column: the root mean square change of the decision values when the column is permuted among
         rows, divided by the sum over the columns. With more than 300 columns it is the learned weight of the column.
+    effort_ : dict
+        The work of the fit, with what the clock of a budget decided: the name of the ``effort``, ``n_rows`` (None for
+        all), ``n_components``, ``Cs``, and the largest ``n_steps`` and ``n_trees``.
     model_ : GCWSClassifier
         The linear model on the columns of the views, with its calibration.
     trees_share_ : float
@@ -273,7 +285,7 @@ class GCWSTabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc
 
     def __init__(
         self,
-        effort: str = "default",
+        effort: str | dict[str, Any] = "default",
         *,
         budget: float | None = None,
         class_weight: Any = None,
@@ -312,6 +324,12 @@ class GCWSTabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc
         self._fit(X, y, sample_weight, progress)
         self.classes_ = self.model_.classes_
         return self
+
+    @property
+    def n_classes_(self) -> int:
+        """Number of classes."""
+        check_is_fitted(self)
+        return len(self.classes_)
 
     def _targets(self, y: Any) -> Array:
         if y is None:
@@ -401,7 +419,7 @@ class GCWSTabularRegressor(RegressorMixin, TabularModel):  # type: ignore[misc]
 
     Attributes
     ----------
-    columns_, feature_importances_, n_features_in_, feature_names_in_
+    columns_, feature_importances_, effort_, n_features_in_, feature_names_in_
         As for :class:`GCWSTabularClassifier`.
     model_ : GCWSRegressor
         The linear model on the columns of the views.
@@ -428,7 +446,7 @@ class GCWSTabularRegressor(RegressorMixin, TabularModel):  # type: ignore[misc]
 
     def __init__(
         self,
-        effort: str = "default",
+        effort: str | dict[str, Any] = "default",
         *,
         budget: float | None = None,
         verbose: int = 0,

@@ -13,6 +13,7 @@ from ..linear import LINEAR_MODELS, estimator_content, restored_model
 from ..serving import MODEL_SCHEMA, stored_versions
 from ..storage import OPTIONAL, Field, Schema, Tensor, Tensors, Text, With, load_file, nested, save_file
 from ._columns import DATE_PARTS, ColumnPlan, TablePlan
+from ._effort import effort_of
 from ._frame import CATEGORY, DATE, NUMBER
 from ._notation import check_notation
 from ._trees import NODE_TYPES, Trees
@@ -41,6 +42,7 @@ SCHEMA = Schema(
     fields={
         "estimator": Field(str),
         "parameters": Field(dict),
+        "effort": Field(dict),  # the work of the fit
         "named": Field(bool),  # whether the columns had names
         "views": Field(str),  # their names, with commas between them
         "trees_share": Field(float, 0, 1),  # of the boosted trees in the blend; 0 if there are none
@@ -138,6 +140,7 @@ def save_tabular(model: Any, path: Path) -> None:
     whole = {
         "estimator": type(model).__name__,
         "parameters": _parameters(model),
+        "effort": model.effort_,
         "named": plan.named,
         "views": ",".join(views.names),
         "trees_share": float(model.trees_share_),
@@ -151,10 +154,12 @@ def save_tabular(model: Any, path: Path) -> None:
 
 def _parameters(model: Any) -> dict[str, Any]:
     """Return the parameters as a header can hold them. The linear model holds class_weight and the seed."""
-    kept = {}
+    kept: dict[str, Any] = {}
     for name, value in model.get_params(deep=False).items():
         if name == "random_state":
             kept[name] = int(model.model_.random_state)
+        elif isinstance(value, dict) and name == "effort":
+            kept[name] = effort_of(value).settings()
         elif name != "class_weight":
             kept[name] = value.item() if isinstance(value, np.generic) else value
     return kept
@@ -183,6 +188,8 @@ def _restore(kind: Any, header: dict[str, Any], tensors: Tensors, path: str) -> 
         parameters["class_weight"] = head.class_weight
     model = kind(**parameters)
     model._validate_params()
+    model.effort_ = effort_of(header["effort"]).settings()
+    effort_of(model.effort)
     plan = TablePlan(tuple(_columns(tensors)), header["named"])
     model._plan, model._views, model.model_ = plan, _views(plan, header["views"], tensors), head
     if not model._views.is_bounded() or not (np.abs(inner["offset"]) < LARGEST).all():

@@ -34,7 +34,7 @@ from ..linear import (
 )
 from ..serving import Calibration, decided_classes
 from ._bins import Bins
-from ._boosting import MOST_WORK, Blend, Boosting, grow_blend, squared_error
+from ._boosting import MOST_WORK, STEP, Blend, Boosting, grow_blend, squared_error
 from ._effort import N_FOLDS, WEIGHTS_SHARE, Clock, Effort, fitting_effort
 from ._features import Features
 from ._trees import Trees
@@ -48,7 +48,8 @@ PILOT_TREES = 2  # whose time says whether a budget has room for more
 class Learned(NamedTuple):
     """A trained model: views of the features, a linear model on their codes, and trees with a share in the blend.
 
-    ``score`` is the accuracy, or the coefficient of determination, of the held-out rows.
+    ``score`` is the accuracy, or the coefficient of determination, of the held-out rows. ``effort`` is the work that
+    was done, with what the clock decided.
     """
 
     views: Views
@@ -56,6 +57,7 @@ class Learned(NamedTuple):
     trees: Trees | None
     trees_share: float
     score: float
+    effort: Effort
 
 
 class Learner:
@@ -130,7 +132,8 @@ class Learner:
         )
         model = self._fit(views, C, calibration)
         self._say(f"trained with C={C:g}, {self._clock.elapsed:.1f} s")
-        return Learned(views, model, trees, blend.share, self._score(blend.predicted, labels[test], weights[test]))
+        score = self._score(blend.predicted, labels[test], weights[test])
+        return Learned(views, model, trees, blend.share, score, self._effort)
 
     def _labels(self) -> Array:
         """Return class numbers, or the targets of a regression."""
@@ -157,10 +160,11 @@ class Learner:
                 model.fit(columns, self._y[part])
             return monotonic() - start
 
-        self._effort, n_rows = fitting_effort(self._effort, n, self._n_folds(n), self._clock.left, pilot)
+        self._effort = fitting_effort(self._effort, n, self._n_folds(n), self._clock.left, pilot)
+        n_rows = n if self._effort.n_rows is None else min(n, self._effort.n_rows)
         part = np.arange(n) if n_rows == n else some_rows(self._y, n_rows, self._seed, self._is_class)
         if n_rows < n:
-            self._say(f"the budget has room for {n_rows} of {n} rows")
+            self._say(f"training on {n_rows} of {n} rows")
         if too_few(self._y[part], self._is_class):
             part = np.tile(part, N_FOLDS)  # so that cross-validation trains on every row
         if len(part) != n:
@@ -234,12 +238,22 @@ class Learner:
         return np.asarray((found[:, 0] - labels) ** 2, np.float64)
 
     def _learn_views(self, rows: Array, n_parts: int, start: Sequence[Views] = ()) -> Views:
-        """Learn views from some rows. Those of the folds are a start that needs fewer steps."""
+        """Learn views from some rows. Those of the folds are a start that needs fewer steps.
+
+        The clock ends the first descent only, and the others stop after as many steps: so one number says what it did.
+        """
         until = self._clock.elapsed + WEIGHTS_SHARE * self._clock.budget / n_parts
+        most, done = self._effort.most_steps, 0
+
+        def may_go_on(_: float) -> bool:
+            nonlocal done
+            done += 1
+            return self._clock.elapsed < until if most is None else done < most
+
         if self._sample_weight is not None and np.any(used := rows & (self._sample_weight > 0)):
             rows = used
         y = self._y[rows]
-        return learn_views(
+        views = learn_views(
             self._features.take(rows),
             self._is_number,
             targets_of(y, is_class=self._is_class),
@@ -247,8 +261,11 @@ class Learner:
             n_steps=self._effort.n_steps // 2 if start else self._effort.n_steps,
             seed=self._seed,
             start=[views.weights for views in start],
-            progress=lambda _: self._clock.elapsed < until,
+            progress=may_go_on,
         )
+        if most is None and done > 0:
+            self._effort = replace(self._effort, most_steps=done)
+        return views
 
     def _choose(
         self, values: list[list[Array]], labels: Array, weights: Array
@@ -325,7 +342,10 @@ class Learner:
             per_tree = (monotonic() - start) / max(1, done)
             needed = per_tree * (size - done) + 2 * per_tree * size / len(boosts)
             done = size
-            return needed + final_seconds <= self._clock.left
+            fits = needed + final_seconds <= self._clock.left
+            if not fits:
+                self._effort = replace(self._effort, n_trees=size - STEP)
+            return fits
 
         return may_go_on
 

@@ -15,6 +15,8 @@ if sys.platform != "win32":
     import fcntl
     import termios
 
+LONGEST = 300  # seconds: what takes longer hangs, also on a machine that does much else
+
 SERVER = """
 import importlib, json, os, resource, signal, sys, time
 import kernelsketch.cli
@@ -46,7 +48,7 @@ signal.signal(signal.SIGHUP, signal.SIG_DFL)
 for line in sys.stdin:
     asked = json.loads(line)
     if "wait" in asked:
-        end = time.monotonic() + 30
+        end = time.monotonic() + float(sys.argv[1])
         while not (found := os.waitpid(asked["wait"], os.WNOHANG))[0]:
             time.sleep(0.001)
             if time.monotonic() > end:
@@ -119,7 +121,11 @@ class Server:
         self._folder, self._count = folder, 0
         environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "COLUMNS": "100"}
         self._process = subprocess.Popen(
-            [sys.executable, "-c", SERVER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
+            [sys.executable, "-c", SERVER, str(LONGEST)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=environment,
         )
 
     def ask(self, **request):
@@ -189,7 +195,7 @@ class Feed:
         """The next pieces, as far as they are taken within a while."""
         for piece in self._pieces[:count]:
             left = memoryview(piece)
-            end = time.monotonic() + 10
+            end = time.monotonic() + LONGEST
             while left and time.monotonic() < end:
                 try:
                     left = left[os.write(self._handle, left) :]
@@ -225,8 +231,8 @@ def partial_files(folder):
 
 
 def wait_for(condition):
-    """Until it holds, for ten seconds at most."""
-    end = time.monotonic() + 10
+    """Until it holds, for ``LONGEST`` seconds at most."""
+    end = time.monotonic() + LONGEST
     while not condition():
         assert time.monotonic() < end, "waited too long"
         time.sleep(0.002)

@@ -65,7 +65,7 @@ class TableOptions:
     budget: float | None = option(
         None,
         "Time limit of training. Less time means fewer hashes, fewer values of C, fewer trees and, if necessary, fewer "
-        "rows.",
+        "rows. The output says what there was time for.",
         metavar="SECONDS",
     )
     plain: bool = option(

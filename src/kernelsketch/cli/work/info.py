@@ -133,7 +133,7 @@ def _loss_parameter(model: Any) -> dict[str, Any]:
 
 def _tabular(model: Any, header: dict[str, Any]) -> dict[str, Any]:
     return {
-        "effort": model.effort,
+        "effort": model.effort_["effort"],
         "view_names": header["views"].split(","),
         "trees_share": model.trees_share_,
         "held_out_score": model.held_out_score_,

@@ -45,6 +45,8 @@ def train_table(task: Train, stream: RowStream, meter: ProgressMeter) -> tuple[d
     facts = {
         **save_model(model, task, stream, counted.rows),
         "effort": model.effort,
+        "budget": model.budget,
+        "fitted_effort": model.effort_,
         "n_components": int(model.model_.n_components),
         "C": float(model.model_.C),
         "held_out_r2" if task.regression else "held_out_accuracy": model.held_out_score_,
@@ -193,6 +195,8 @@ def _lines(facts: dict[str, Any], stream: Any) -> dict[str, str]:
         lines["not used"] = "; ".join(unused[:5]) + (f"; and {len(unused) - 5} more" if len(unused) > 5 else "")
     lines["important"] = important_columns(columns)
     lines["hash"] = f"{facts['n_components']} hashes, effort {facts['effort']}"
+    if facts["budget"] is not None:
+        lines["budget"] = _effort_text(facts["fitted_effort"], facts["rows"])
     lines["blend"] = f"C={facts['C']:g}, " + (
         f"boosted trees have a share of {100 * facts['trees_share']:.0f} %" if facts["trees_share"] else "no trees"
     )
@@ -204,3 +208,13 @@ def _lines(facts: dict[str, Any], stream: Any) -> dict[str, str]:
     times = [format_duration(facts[name]) for name in ("read_seconds", "learn_seconds")]
     lines["time"] = f"{times[0]} for reading, {times[1]} for learning"
     return lines | saved_lines(facts)
+
+
+def _effort_text(effort: dict[str, Any], rows: int) -> str:
+    """Return what a budget had time for."""
+    used = rows if effort["n_rows"] is None else min(rows, effort["n_rows"])
+    Cs = " ".join(f"{C:g}" for C in effort["Cs"])
+    return (
+        f"room for {used:,} of {rows:,} rows, {effort['n_components']} hashes, {effort['n_steps']} steps, C of {Cs}, "
+        f"and {effort['n_trees']} trees"
+    )
