@@ -210,8 +210,9 @@ class GCWSTabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc
     """Classify the rows of a table as it is: numbers, categories, dates and gaps, with calibrated probabilities.
 
     The estimator finds out what each column holds, learns how relevant each column is, hashes three views of the table
-    (standardized, quantiles, principal components), and learns a linear model on the codes. Held-out rows choose C and
-    calibrate the probabilities. If they gain from it, the probabilities are blended with those of boosted trees.
+    (standardized, quantiles, principal components), and learns a linear model on the codes. Five folds, each with its
+    own weights of columns, choose C and calibrate the probabilities. If the held-out rows gain from it, the
+    probabilities are blended with those of boosted trees.
 
     Parameters
     ----------
@@ -246,7 +247,7 @@ class GCWSTabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc
         The work of the fit, with what the clock of a budget decided: the name of the ``effort``, ``n_rows`` (None for
         all), ``n_components``, ``Cs``, and the largest ``n_steps`` and ``n_trees``.
     model_ : GCWSClassifier
-        The linear model on the columns of the views, with its calibration.
+        The linear model on the columns of the views of all folds, with its calibration.
     trees_share_ : float
         Share of the boosted trees in the blend. 0 means that the model has no trees.
     held_out_score_ : float
@@ -420,7 +421,8 @@ class GCWSTabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc
 class GCWSTabularRegressor(RegressorMixin, TabularModel):  # type: ignore[misc]
     """Predict a number for each row of a table as it is: numbers, categories, dates and gaps.
 
-    It prepares the table as :class:`GCWSTabularClassifier` does, and learns ridge regression on the codes.
+    It prepares the table as :class:`GCWSTabularClassifier` does, and learns ridge regression on the codes. A column of
+    more than 20 categories also has the mean target of each category as a feature.
 
     Parameters
     ----------
