@@ -323,7 +323,7 @@ def test_learned_weights_do_not_look_like_missing_scaling(monkeypatch):
     X = np.random.default_rng(0).normal(size=(200, 10))
     model = GCWSTabularClassifier("quick").fit(X, X[:, 0] > 0)  # warnings are errors here
     columns = model._views.transform(model._plan.encode(read_table(X))[:])
-    with pytest.warns(ScaleWarning, match="2 of 20 columns hold over 98%"):
+    with pytest.warns(ScaleWarning, match="6 of 60 columns hold over 98%"):
         clone(model.model_).fit(columns, X[:, 0] > 0)
 
 
