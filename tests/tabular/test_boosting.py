@@ -2,12 +2,22 @@
 
 import numpy as np
 import pytest
+from scipy.special import softmax
+from sklearn.datasets import load_digits
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
 from kernelsketch import GCWSTabularClassifier, GCWSTabularRegressor, load_model
 from kernelsketch.tabular import _boosting
 from kernelsketch.tabular._bins import Bins
-from kernelsketch.tabular._boosting import Boosting, grow_blend, log_loss, mixed, squared_error
+from kernelsketch.tabular._boosting import (
+    Boosting,
+    best_temperature,
+    grow_blend,
+    log_loss,
+    mean_trees,
+    mixed,
+    squared_error,
+)
 
 
 def threshold_rule(n=700, seed=0):
@@ -98,6 +108,19 @@ class TestBoosting:
         boost.grow(20)
         assert boost._raw.shape == (1, 134)
         assert np.mean(boost.predict(X).argmax(axis=1) == y) > 0.9
+
+    @pytest.mark.parametrize("n_classes", [2, 3, None])
+    def test_mean_trees_are_the_mean_of_the_sums(self, n_classes):
+        X, y = threshold_rule()
+        labels = y if n_classes == 2 else y + (X[:, 2] > 0) if n_classes else X[:, 0] + y
+        boosts = [boosted(X, labels, n_classes, rows=np.arange(len(y)) % 3 != part) for part in range(2)]
+        for boost in boosts:
+            boost.grow(7)
+        several = [boost.trees.decide(X) for boost in boosts]
+        found = mean_trees(boosts, [0.25, 0.75], 7).decide(X)
+        np.testing.assert_allclose(found, 0.25 * several[0] + 0.75 * several[1], atol=1e-12)
+        first = mean_trees(boosts, [1.0, 0.0], 3).decide(X)
+        assert np.abs(first - several[0]).max() > 0.01  # of more trees
 
 
 class TestBlend:
@@ -249,3 +272,38 @@ def test_trees_do_not_keep_the_rows():
     boost.grow(3)
     assert [part.values.base for part in boost._grown] == [None] * 3
     assert sum(part.values.nbytes for part in boost._grown) == 0
+
+
+class TestTemperature:
+    def test_it_undoes_a_change_of_scale(self):
+        """With many rows the penalty hardly counts."""
+        rng = np.random.default_rng(0)
+        logits = rng.normal(scale=2, size=(20_000, 3))
+        P = softmax(logits, axis=1)
+        labels = np.array([rng.choice(3, p=row) for row in P])
+        weights = np.ones(len(labels))
+        for scale in (0.5, 1.0, 2.0):
+            found = best_temperature(softmax(logits * scale, axis=1), labels, weights)
+            assert found == pytest.approx(scale, rel=0.05)  # 5 standard errors
+
+    def test_few_rows_leave_it_near_1(self):
+        P = np.tile([0.6, 0.4], (10, 1))
+        assert 0.8 < best_temperature(P, np.zeros(10, int), np.ones(10)) < 1
+        assert best_temperature(P, np.zeros(10, int), np.full(10, 1e6)) == pytest.approx(0.25, rel=1e-3)  # the end
+
+    def test_a_weight_is_a_number_of_rows(self):
+        rng = np.random.default_rng(0)
+        P, labels, weights = softmax(rng.normal(size=(50, 4)), axis=1), rng.integers(0, 4, 50), rng.integers(0, 4, 50)
+        again = best_temperature(np.repeat(P, weights, axis=0), np.repeat(labels, weights), np.ones(weights.sum()))
+        assert best_temperature(P, labels, weights) == pytest.approx(again, rel=1e-4)
+
+    def test_held_out_log_loss_is_smaller_where_rows_are_few(self):
+        """Ten classes of 30 rows each: the probabilities of the parts are too close to each other."""
+        X, y = load_digits(return_X_y=True)
+        order = np.random.default_rng(0).permutation(len(y))
+        train, test = order[:300], order[300:]
+        model = GCWSTabularClassifier().fit(X[train], y[train])
+        assert model._temperature < 1
+        loss = log_loss(model.predict_proba(X[test]), y[test], np.ones(len(test)))
+        model._temperature = 1.0
+        assert loss < 0.95 * log_loss(model.predict_proba(X[test]), y[test], np.ones(len(test)))

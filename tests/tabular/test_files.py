@@ -1,5 +1,7 @@
 """Files of tabular models: the same predictions, and an InputError for whatever a damaged file holds."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas
 import pytest
@@ -73,6 +75,43 @@ def test_a_regressor_without_categories_and_names(tmp_path):
     assert not hasattr(again, "feature_names_in_")
 
 
+def test_files_of_version_1(content, model, tmp_path):
+    """They have no temperature and no effort; those of the name of the effort hold then."""
+    header, tensors = content
+    new = {"temperature", "effort", "format", "format_version", "sha256", "header_sha256"}
+    path = tmp_path / "old.safetensors"
+    save_file(path, replace(SCHEMA, version=1), {key: header[key] for key in header.keys() - new}, tensors)
+    again = load_model(path)
+    assert again._temperature == 1
+    assert again.effort_ == model.effort_
+    X, _ = table()
+    np.testing.assert_allclose(again.decision_function(X), model._temperature * model.decision_function(X))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        set_tensor("mean_counts", lambda counts: counts + 1),
+        set_tensor("mean_counts", lambda counts: -counts - 3),
+        set_tensor("means", lambda means: means[1:]),
+        set_tensor("means", lambda means: means * np.nan),
+        set_tensor("mean_categories", None),
+        set_tensor("column_kinds", lambda kinds: 0 * kinds),
+    ],
+)
+def test_damaged_mean_targets_are_refused(change, tmp_path, monkeypatch):
+    X = pandas.DataFrame({"c": [f"c{i % 25}" for i in range(100)]})
+    GCWSTabularRegressor("quick").fit(X, np.arange(100.0)).save(tmp_path / "a.safetensors")
+    header, tensors = load_file(tmp_path / "a.safetensors", SCHEMA, lambda header, tensors: (header, dict(tensors)))
+    change(header, tensors)
+    with monkeypatch.context() as patch:  # a writer without checks
+        patch.setattr(type(SCHEMA), "check", lambda *_: None)
+        own = {k: v for k, v in header.items() if k not in ("format", "format_version", "sha256", "header_sha256")}
+        save_file(tmp_path / "b.safetensors", SCHEMA, own, tensors)
+    with pytest.raises(InputError):
+        load_model(tmp_path / "b.safetensors")
+
+
 def test_another_kind_of_file(model, tmp_path):
     path = tmp_path / "a.safetensors"
     model.save(path)
@@ -127,6 +166,7 @@ CHANGES = {
     "no probabilities": set_field("model.parameters.probability", None),
     "a share without trees": set_field("trees_share", 0.0),
     "nothing but trees": set_field("trees_share", 1.0),
+    "a temperature": set_field("temperature", 0.0),
     "an exponent": set_field("exponent", 5000),
     "a leaf": set_tensor("trees.value", lambda values: values * np.nan),
     "a threshold": set_tensor("trees.threshold", lambda values: values * np.nan),

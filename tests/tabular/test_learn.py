@@ -40,7 +40,7 @@ def test_a_worse_c_ends_the_path_of_every_fold(monkeypatch, ends):
     X = rng.normal(size=(240, 4))
     y = X[:, 0] + rng.normal(size=240) > 0
     GCWSTabularClassifier().fit(X, y)
-    assert trained == ([2, 2, 2] if ends else [4, 4, 4])
+    assert trained == ([2] * 5 if ends else [4] * 5)
 
 
 @pytest.mark.parametrize("kind", [GCWSTabularClassifier, GCWSTabularRegressor])
@@ -55,6 +55,32 @@ def test_rows_of_weight_0_do_not_count(kind):
     assert models[0].held_out_score_ == pytest.approx(models[1].held_out_score_, abs=1e-6)
     values = [m.predict_proba(X) if kind is GCWSTabularClassifier else m.predict(X) for m in models]
     np.testing.assert_allclose(*values, atol=1e-3)
+
+
+def test_a_class_of_one_row_trains_every_fold(monkeypatch):
+    folds = []
+    original = _learn.held_out_values
+
+    def seen(model, codes, y, fold, *args, **options):
+        folds.append(fold)
+        return original(model, codes, y, fold, *args, **options)
+
+    monkeypatch.setattr(_learn, "held_out_values", seen)
+    X = np.random.default_rng(0).normal(size=(61, 3))
+    y = np.append(np.where(X[:60, 0] > 0, 1, 0), 2)
+    model = GCWSTabularClassifier("quick").fit(X, y)
+    assert len(folds) == 3
+    assert all(fold.train[60] and 60 not in fold.test for fold in folds)
+    assert sorted(np.concatenate([fold.test for fold in folds])) == list(range(60))
+    assert model.predict_proba(X).shape == (61, 3)
+
+
+def test_the_final_model_has_the_views_of_all_folds():
+    X = np.random.default_rng(0).normal(size=(90, 3))
+    model = GCWSTabularClassifier("quick").fit(X, X[:, 0] > 0)
+    assert model._views.names == ("standard", "quantile") * 3
+    assert model.model_.n_components == 1024
+    assert model._views.widths == list(model.model_.views)
 
 
 class Scripted(Clock):

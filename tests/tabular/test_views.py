@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.preprocessing import QuantileTransformer
 
-from kernelsketch.tabular._views import Scales, learn_views, principal_components
+from kernelsketch.tabular._views import Scales, plain_views, principal_components, union_of_views, weighted_views
 from kernelsketch.tabular._weights import targets_of
 
 
@@ -82,7 +82,8 @@ class TestComponents:
 class TestViews:
     def test_rows_do_not_depend_on_their_neighbours(self):
         X, is_number = data()
-        views = learn_views(X, is_number, targets_of(X[:, 0], is_class=False), n_steps=3, seed=0)
+        plain = plain_views(X, is_number, seed=0)
+        views = weighted_views(plain, X, targets_of(X[:, 0], is_class=False), n_steps=3, seed=0)
         whole = views.transform(X)
         np.testing.assert_array_equal(np.concatenate([views.transform(X[i : i + 1]) for i in range(50)]), whole[:50])
         assert whole.dtype == np.float32
@@ -92,13 +93,22 @@ class TestViews:
         rng = np.random.default_rng(0)
         X = rng.normal(size=(400, 6))
         y = targets_of((X[:, 0] > 0).astype(int), is_class=True)
-        views = learn_views(X, np.ones(6, bool), y, names=("standard", "quantile"), n_steps=60, seed=0)
+        plain = plain_views(X, np.ones(6, bool), names=("standard", "quantile"), seed=0)
+        views = weighted_views(plain, X, y, n_steps=60, seed=0)
         assert views.widths < [6, 6]
         assert views.transform(X).shape == (400, sum(views.widths))
+
+    def test_a_union_has_the_columns_of_all(self):
+        X, is_number = data()
+        plain, targets = plain_views(X, is_number, seed=0), targets_of(X[:, 0], is_class=False)
+        several = [weighted_views(plain, X, targets, n_steps=3, seed=seed) for seed in range(2)]
+        union = union_of_views(several)
+        np.testing.assert_array_equal(union.transform(X), np.hstack([views.transform(X) for views in several]))
+        assert union.widths == several[0].widths + several[1].widths
 
 
 def test_components_are_bounded():
     X, is_number = data()
-    views = learn_views(X, is_number, targets_of(X[:, 0], is_class=False), n_steps=0, seed=0)
+    views = plain_views(X, is_number, seed=0)
     assert views.is_bounded()
     assert not replace(views, directions=views.directions * 1e300).is_bounded()

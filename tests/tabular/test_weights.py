@@ -132,23 +132,3 @@ class TestRelevanceScaler:
     def test_several_targets(self):
         with pytest.raises(ValueError, match="1d array"):
             RelevanceScaler().fit(data(), np.ones((40, 2)))
-
-
-class TestStart:
-    def test_no_steps_give_the_mean_of_the_start(self):
-        X, y = data(60, 3), np.arange(60) % 2
-        starts = [[np.array([1.0, 0.25, 0.0])], [np.array([1.0, 1.0, 0.0])], [np.ones(7)]]  # the last one does not fit
-        (found,) = learn_weights(
-            lambda rows: [X[rows]], [3], targets_of(y, is_class=True), n_steps=0, seed=0, start=starts
-        )
-        np.testing.assert_allclose(found, [1, 0.5, 1e-3], rtol=0.03)  # rounded to powers of 2**(1/16)
-
-    def test_a_start_at_the_end_of_a_descent_needs_few_steps(self):
-        X, y = make_classification(400, 12, n_informative=2, n_redundant=0, shuffle=False, random_state=0)
-        options = {"targets": targets_of(y, is_class=True), "seed": 0}
-        X = X.astype(np.float32)
-        (slow,) = learn_weights(lambda rows: [X[rows]], [12], n_steps=40, **options)
-        (fast,) = learn_weights(lambda rows: [X[rows]], [12], n_steps=8, start=[[slow]], **options)
-        (cold,) = learn_weights(lambda rows: [X[rows]], [12], n_steps=8, **options)
-        assert fast[2:].max() < cold[2:].max()
-        assert fast[:2].min() > 10 * fast[2:].max()

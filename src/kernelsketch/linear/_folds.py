@@ -55,8 +55,8 @@ def used_folds(folds: list[Fold], used: Any) -> list[Fold]:
     return [Fold(fold.train[used], place[fold.test[place[fold.test] >= 0]]) for fold in folds]
 
 
-def shuffled_folds(labels: Array) -> list[Fold]:
-    """Return three folds to which the rows of each class are dealt in turn, in a fixed random order.
+def shuffled_folds(labels: Array, n_folds: int = N_FOLDS) -> list[Fold]:
+    """Return folds to which the rows of each class are dealt in turn, in a fixed random order.
 
     Rows in a file often stand beside similar ones. Folds of successive rows then hold out rows that are unlike all
     others, and favour models that are too simple. A class with a single row is missing from the training rows of one
@@ -65,8 +65,8 @@ def shuffled_folds(labels: Array) -> list[Fold]:
     order = shuffled(len(labels), 0)
     order = order[np.argsort(labels[order], kind="stable")]
     numbers = np.empty(len(labels), np.int64)
-    numbers[order] = np.arange(len(labels)) % N_FOLDS
-    return _folds(numbers, N_FOLDS)
+    numbers[order] = np.arange(len(labels)) % n_folds
+    return _folds(numbers, n_folds)
 
 
 def stratified_folds(labels: Array, n_folds: int) -> list[Fold]:

@@ -21,9 +21,10 @@ Files::
 
 The way of a table::
 
-    fit      X -> read_table -> TablePlan.of -> features -> Learner: per fold learn_views (scales, components, weights)
-             -> columns of all views side by side -> linear model on one hash per view -> held-out values: C,
-             calibration, share of the trees -> the same on all rows
+    fit      X -> read_table -> TablePlan.of -> features -> Learner: plain_views (scales, components), per fold
+             weighted_views -> union_of_views: columns of the views of all folds side by side -> codes, a hash per view
+             -> per fold a linear model on its codes -> held-out values: C, calibration, share of the trees, temperature
+             -> linear model on all codes of all rows
     predict  X -> read_table -> TablePlan.encode -> Views.transform -> the linear model -> blend with the trees
 """
 

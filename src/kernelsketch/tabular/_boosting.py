@@ -14,7 +14,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import expit, softmax
+from scipy.optimize import minimize_scalar
+from scipy.special import expit, log_softmax, softmax
 
 from .._array import Array
 from .._validation import row_batches
@@ -32,6 +33,7 @@ BATCH_BYTES = 1 << 23  # per thread, of the features of rows that are predicted 
 LEAVES, LEAF_ROWS, RATE, RIDGE = 31, 10, 0.1, 0.3
 LARGEST_BITS, SUM_BITS = 30, 39  # of the largest gradient or hessian, and of the sum of hessians
 LEAST = 1e-15
+TEMPERATURES, SHRINKAGE = 4.0, 10.0  # largest factor of logits, and the penalty of the square of its logarithm
 
 
 class Boosting:
@@ -51,7 +53,7 @@ class Boosting:
         """Take the bins of all rows, and grow on at most ``most_rows`` rows of a mask that have a weight above 0."""
         used = np.flatnonzero(rows & (weights > 0))
         used = used[:: len(used) // most_rows + 1]
-        self._thresholds, self._weights = bins.thresholds, weights[used]
+        self.thresholds, self._weights = bins.thresholds, weights[used]
         self._n_classes, self._threads = n_classes, threads
         binned = np.ascontiguousarray(bins.binned[:, used])
         self._rows = processor_for(threads=threads).growth_rows(binned, bins.counts)
@@ -100,7 +102,12 @@ class Boosting:
 
     @property
     def trees(self) -> Trees:
-        return trees_of(self._grown, self._thresholds, self._baseline)
+        return trees_of(self._grown, self.thresholds, self._baseline)
+
+    def parts(self, n_trees: int, share: float) -> tuple[list[GrownTrees], Array]:
+        """Return the first trees of each output and the baseline, with their values times a share."""
+        grown = [part._replace(value=share * part.value) for part in self._grown[:n_trees]]
+        return grown, share * self._baseline
 
     def predict(self, features: Array | Features) -> Array:
         """Return the probabilities of all classes, also of those that no training row has, or predictions (rows, 1)."""
@@ -138,6 +145,13 @@ def trees_of(grown: list[GrownTrees], thresholds: list[Array], baseline: Array) 
         roots=starts.astype(np.int32),
         baseline=baseline,
     )
+
+
+def mean_trees(boosts: list[Boosting], shares: list[float], n_trees: int) -> Trees:
+    """Return trees whose sums are the weighted mean of those of several, which have the same bins."""
+    parts = [boost.parts(n_trees, share) for boost, share in zip(boosts, shares, strict=True)]
+    grown = [one for part, _ in parts for one in part]
+    return trees_of(grown, boosts[0].thresholds, np.sum([baseline for _, baseline in parts], axis=0))
 
 
 def _unit(largest: float, bits: int) -> float:
@@ -216,3 +230,18 @@ def log_loss(P: Array, labels: Array, weights: Array) -> float:
 def squared_error(predicted: Array, targets: Array, weights: Array) -> float:
     """Return the weighted mean squared error."""
     return float(np.average((predicted[:, 0] - targets) ** 2, weights=weights))
+
+
+def best_temperature(P: Array, labels: Array, weights: Array) -> float:
+    """Return the number by which logarithms of held-out probabilities are divided for the smallest log-loss.
+
+    Held-out rows seldom say more than that it is near 1, so a penalty draws it there. It counts less the more rows
+    there are.
+    """
+    logs, most, total = np.log(np.maximum(P, LEAST)), np.log(TEMPERATURES), float(weights.sum())
+
+    def loss(log: float) -> float:
+        found = log_softmax(logs / np.exp(log), axis=1)[np.arange(len(P)), labels]
+        return float(-np.average(found, weights=weights) + SHRINKAGE / total * log**2)
+
+    return float(np.exp(minimize_scalar(loss, bounds=(-most, most), method="bounded").x))

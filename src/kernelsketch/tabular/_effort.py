@@ -19,9 +19,9 @@ from ._views import VIEWS
 class Effort:
     """The views, the steps of gradient descent on their weights, the number of hashes, and the values of C to try.
 
-    ``n_trees`` is the largest number of boosted trees per output. From ``hold_out_rows`` training rows on, one fold
-    chooses the settings, and three folds below. A budget may lower ``most_steps``, after which every descent stops, and
-    ``n_rows``, of which None means all.
+    ``n_trees`` is the largest number of boosted trees per output. ``n_folds`` folds choose the settings, and each has
+    its part of the hashes. A budget may lower ``most_steps``, after which every descent stops, and ``n_rows``, of which
+    None means all.
     """
 
     name: str
@@ -30,7 +30,7 @@ class Effort:
     n_components: int
     Cs: tuple[float, ...]
     n_trees: int
-    hold_out_rows: int
+    n_folds: int
     most_steps: int | None = None  # None: the clock of the first descent says
     n_rows: int | None = None
 
@@ -49,12 +49,11 @@ class Effort:
 EFFORTS = {
     effort.name: effort
     for effort in (
-        Effort("quick", VIEWS[:2], 20, 1024, (1.0, 10.0), 0, 1000),
-        Effort("default", VIEWS, 50, 2304, (0.1, 1.0, 10.0, 100.0), 320, 1500),
-        Effort("thorough", VIEWS, 100, 4 * 2304, (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0), 640, 10**9),
+        Effort("quick", VIEWS[:2], 20, 1024, (1.0, 10.0), 0, 3),
+        Effort("default", VIEWS, 50, 2304, (0.1, 1.0, 10.0, 100.0), 320, 5),
+        Effort("thorough", VIEWS, 100, 4 * 2304, (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0), 640, 5),
     )
 }
-N_FOLDS = 3
 PILOT_ROWS, PILOT_HASHES = 3000, 96
 PASSES = {0.1: 0.4, 0.3: 0.5, 1.0: 0.6, 3.0: 0.8, 10.0: 1.0, 30.0: 1.5, 100.0: 2.0, 300.0: 3.0}  # time relative to C=10
 WEIGHTS_SHARE = 0.25  # of a budget, for the weights of columns
@@ -118,9 +117,7 @@ class Clock:
         return max(0.0, self.budget - self.elapsed)
 
 
-def fitting_effort(
-    effort: Effort, n_rows: int, n_folds: int, seconds: float, pilot: Callable[[int, int], float]
-) -> Effort:
+def fitting_effort(effort: Effort, n_rows: int, seconds: float, pilot: Callable[[int, int], float]) -> Effort:
     """Return the largest effort, if necessary on fewer rows, whose linear models fit in their share of some seconds.
 
     ``pilot(rows, hashes)`` trains one model with C=10, and returns the seconds of the training alone. They tell the
@@ -133,14 +130,14 @@ def fitting_effort(
     unit = pilot(rows, PILOT_HASHES) / (rows * PILOT_HASHES)
     room = LEARNING_SHARE * (seconds - (monotonic() - start))
     for candidate in _ladder(effort):
-        if _work(candidate, n_folds) * unit * n_rows <= room:
+        if _work(candidate) * unit * n_rows <= room:
             return candidate
     smallest = _ladder(effort)[-1]
-    return replace(smallest, n_rows=max(min(n_rows, 100), min(n_rows, int(room / (_work(smallest, n_folds) * unit)))))
+    return replace(smallest, n_rows=max(min(n_rows, 100), min(n_rows, int(room / (_work(smallest) * unit)))))
 
 
-def _work(effort: Effort, n_folds: int) -> float:
-    folds = n_folds * (N_FOLDS - 1) / N_FOLDS * sum(PASSES[C] for C in effort.Cs)
+def _work(effort: Effort) -> float:
+    folds = (1 - 1 / effort.n_folds) * sum(PASSES[C] for C in effort.Cs)
     return effort.n_components * (folds + max(PASSES[C] for C in effort.Cs))
 
 

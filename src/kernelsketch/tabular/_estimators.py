@@ -50,6 +50,7 @@ class TabularModel(PlainParameters, HtmlRepr, Persistent, BaseEstimator):  # typ
     _plan: TablePlan
     _views: Views
     _trees: Trees | None
+    _temperature: float  # that divides decision values
     _importances: Array
     _exponent: int  # of 2, in whose power the targets of a regression are measured
     model_: Any
@@ -90,14 +91,20 @@ class TabularModel(PlainParameters, HtmlRepr, Persistent, BaseEstimator):  # typ
         exponent = 0 if self._is_class else _exponent(y)
         seed = small_seed_of(self.random_state)
         plan = TablePlan.of(table if used is None else table.some(used))
-        features = plan.encode(table)
+        targets = y if exponent == 0 else np.ldexp(y, -exponent)
+        if self._is_class:
+            features = plan.encode(table)
+        else:
+            weights = np.ones(len(y)) if sample_weight is None else sample_weight
+            plan = plan.with_means(table, targets, weights)
+            features = plan.encode_training(table, targets, weights)
         n_rows = table.n_rows
         del table
         say(f"{n_rows} rows, {len(plan.columns)} columns, {len(plan.features)} features")
         learned = Learner(
             features,
             np.array([feature.is_number for feature in plan.features]),
-            y if exponent == 0 else np.ldexp(y, -exponent),
+            targets,
             sample_weight,
             is_class=self._is_class,
             class_weight=getattr(self, "class_weight", None),
@@ -110,6 +117,7 @@ class TabularModel(PlainParameters, HtmlRepr, Persistent, BaseEstimator):  # typ
         ).learn()
         self._plan, self._views, self.model_ = plan, learned.views, learned.model
         self._trees, self.trees_share_, self.held_out_score_ = learned.trees, learned.trees_share, learned.score
+        self._temperature = learned.temperature
         self.effort_ = learned.effort.settings()
         self._exponent = exponent
         self.n_features_in_ = len(plan.columns)
@@ -147,9 +155,10 @@ class TabularModel(PlainParameters, HtmlRepr, Persistent, BaseEstimator):  # typ
                 found = mixed(found, predict_trees(self._trees, features, False, threads), self.trees_share_)
             return found
         if self._trees is None:
-            return np.asarray(self.model_.decision_function(columns)).reshape(len(features), -1)
+            return np.asarray(self.model_.decision_function(columns)).reshape(len(features), -1) / self._temperature
         by_trees = predict_trees(self._trees, features, True, threads)
-        logs = np.log(mixed(np.asarray(self.model_.predict_proba(columns)), by_trees, self.trees_share_))
+        blended = mixed(np.asarray(self.model_.predict_proba(columns)), by_trees, self.trees_share_)
+        logs = np.log(blended) / self._temperature
         return logs if logs.shape[1] > 2 else logs[:, 1:] - logs[:, :1]
 
     def _values_of(self, X: Any) -> Array:
@@ -200,8 +209,9 @@ class GCWSTabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc
     """Classify the rows of a table as it is: numbers, categories, dates and gaps, with calibrated probabilities.
 
     The estimator finds out what each column holds, learns how relevant each column is, hashes three views of the table
-    (standardized, quantiles, principal components), and learns a linear model on the codes. Held-out rows choose C and
-    calibrate the probabilities. If they gain from it, the probabilities are blended with those of boosted trees.
+    (standardized, quantiles, principal components), and learns a linear model on the codes. Five folds, each with its
+    own weights of columns, choose C and calibrate the probabilities. If the held-out rows gain from it, the
+    probabilities are blended with those of boosted trees.
 
     Parameters
     ----------
@@ -236,7 +246,7 @@ class GCWSTabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc
         The work of the fit, with what the clock of a budget decided: the name of the ``effort``, ``n_rows`` (None for
         all), ``n_components``, ``Cs``, and the largest ``n_steps`` and ``n_trees``.
     model_ : GCWSClassifier
-        The linear model on the columns of the views, with its calibration.
+        The linear model on the columns of the views of all folds, with its calibration.
     trees_share_ : float
         Share of the boosted trees in the blend. 0 means that the model has no trees.
     held_out_score_ : float
@@ -410,7 +420,8 @@ class GCWSTabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc
 class GCWSTabularRegressor(RegressorMixin, TabularModel):  # type: ignore[misc]
     """Predict a number for each row of a table as it is: numbers, categories, dates and gaps.
 
-    It prepares the table as :class:`GCWSTabularClassifier` does, and learns ridge regression on the codes.
+    It prepares the table as :class:`GCWSTabularClassifier` does, and learns ridge regression on the codes. A column of
+    more than 20 categories also has the mean target of each category as a feature.
 
     Parameters
     ----------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from pathlib import Path
 from typing import Any, Self
 
@@ -38,14 +39,15 @@ _TREES = {
 SCHEMA = Schema(
     kind="a tabular model",
     format=TABULAR_FORMAT,
-    version=1,
+    version=2,  # 1: three views at most, no temperature
     fields={
         "estimator": Field(str),
         "parameters": Field(dict),
-        "effort": Field(dict),  # the work of the fit
+        "effort": Field(dict, required=False),  # the work of the fit; if it is not there, that of the name
         "named": Field(bool),  # whether the columns had names
         "views": Field(str),  # their names, with commas between them
         "trees_share": Field(float, 0, 1),  # of the boosted trees in the blend; 0 if there are none
+        "temperature": Field(float, 0.01, 100, required=False),  # that divides decision values; 1 if it is not there
         "held_out_score": Field(float, most=1),
         "exponent": Field(int, -1100, 1100),  # the targets of a regressor are multiples of this power of 2
         "versions": Field(dict),
@@ -61,6 +63,9 @@ SCHEMA = Schema(
         "column_notations": Text("columns"),  # if one of them is not the plain one
         "category_counts": Tensor("i8", ("columns",)),
         "categories": Text("categories"),
+        "mean_counts": Tensor("i8", ("columns",), OPTIONAL),  # of categories with mean targets, or -1
+        "mean_categories": Text("categories with means"),
+        "means": Tensor("f8", ("means",), With("mean_counts"), finite=True),  # those of a column, and that of all rows
         "importances": Tensor("f8", ("columns",), finite=True),
         "scale.is_number": Tensor("u1", ("features",)),
         **{f"scale.{name}": Tensor("f8", ("numbers",), finite=True) for name in SCALES},
@@ -135,6 +140,10 @@ def save_tabular(model: Any, path: Path) -> None:
     categories = [category for column in columns for category in column.categories]
     if categories:
         tensors["categories"] = categories
+    if any(column.means for column in columns):
+        tensors["mean_counts"] = np.array([len(column.means) - 1 for column in columns], np.int64)
+        tensors["mean_categories"] = [category for column in columns for category in column.mean_categories]
+        tensors["means"] = np.array([mean for column in columns for mean in column.means])
     if any(column.notation for column in columns):
         tensors["column_notations"] = [column.notation for column in columns]
     whole = {
@@ -144,6 +153,7 @@ def save_tabular(model: Any, path: Path) -> None:
         "named": plan.named,
         "views": ",".join(views.names),
         "trees_share": float(model.trees_share_),
+        "temperature": float(model._temperature),
         "held_out_score": float(model.held_out_score_),
         "exponent": model._exponent,
         "versions": stored_versions(),
@@ -188,7 +198,7 @@ def _restore(kind: Any, header: dict[str, Any], tensors: Tensors, path: str) -> 
         parameters["class_weight"] = head.class_weight
     model = kind(**parameters)
     model._validate_params()
-    model.effort_ = effort_of(header["effort"]).settings()
+    model.effort_ = effort_of(header.get("effort", model.effort)).settings()
     effort_of(model.effort)
     plan = TablePlan(tuple(_columns(tensors)), header["named"])
     model._plan, model._views, model.model_ = plan, _views(plan, header["views"], tensors), head
@@ -197,6 +207,7 @@ def _restore(kind: Any, header: dict[str, Any], tensors: Tensors, path: str) -> 
     if sum(model._views.widths) != head.n_features_in_ or len(tensors["importances"]) != len(plan.columns):
         raise InputError(f"{path} is damaged: its views do not fit its linear model.")
     model._trees, model.trees_share_ = _trees(plan, head, tensors), float(header["trees_share"])
+    model._temperature = float(header.get("temperature", 1.0))
     model.held_out_score_, model._exponent = float(header["held_out_score"]), int(header["exponent"])
     if (model._trees is None) != (model.trees_share_ == 0) or model.trees_share_ >= 1:
         raise InputError(f"{path} is damaged: its trees do not fit trees_share={model.trees_share_}.")
@@ -224,6 +235,7 @@ def _columns(tensors: Tensors) -> list[ColumnPlan]:
     ends = np.cumsum(tensors["category_counts"])
     if (tensors["category_counts"] < 0).any() or (ends[-1] if len(ends) else 0) != len(categories):
         raise InputError("the categories do not fit the columns.")
+    means = _means(tensors)
     found = []
     for i, name in enumerate(tensors["column_names"]):
         start = int(ends[i] - tensors["category_counts"][i])
@@ -236,6 +248,8 @@ def _columns(tensors: Tensors) -> list[ColumnPlan]:
                 categories=tuple(categories[start : int(ends[i])]),
                 parts=tuple(part for part, there in zip(DATE_PARTS, tensors["column_parts"][i], strict=True) if there),
                 notation=notations[i] if notations else "",
+                mean_categories=means[i][0],
+                means=means[i][1],
                 **{flag: bool(there) for flag, there in zip(FLAGS, tensors["column_flags"][i], strict=True)},
             )
         )
@@ -243,9 +257,27 @@ def _columns(tensors: Tensors) -> list[ColumnPlan]:
     return found
 
 
+def _means(tensors: Tensors) -> list[tuple[tuple[str, ...], tuple[float, ...]]]:
+    """Return the categories of each column that have mean targets, and the means."""
+    wrong = InputError("the mean targets do not fit the columns.")
+    counts = tensors.get("mean_counts", np.full(len(tensors["column_names"]), -1))
+    if (counts < -1).any():
+        raise wrong
+    names, values = iter(tensors.get("mean_categories", [])), iter(tensors.get("means", np.zeros(0)).tolist())
+    found = [(tuple(islice(names, max(0, n))), tuple(islice(values, n + 1))) for n in counts.tolist()]
+    whole = all(len(part) == max(0, n) and len(of) == n + 1 for n, (part, of) in zip(counts, found, strict=True))
+    if not whole or next(names, None) is not None or next(values, None) is not None:
+        raise wrong
+    return found
+
+
 def _check_kind(column: ColumnPlan) -> None:
     """Refuse a column that makes features which its kind does not have."""
-    kinds = {NUMBER: column.is_number, DATE: bool(column.parts), CATEGORY: column.has_other or bool(column.categories)}
+    kinds = {
+        NUMBER: column.is_number,
+        DATE: bool(column.parts),
+        CATEGORY: column.has_other or bool(column.categories or column.means),
+    }
     if any(there and kind != column.kind for kind, there in kinds.items()):
         raise InputError(f"column {column.name!r} has features that a {column.kind} does not have.")
     if not (check_notation(column.notation, column.kind == DATE) if column.kind != CATEGORY else not column.notation):
@@ -261,7 +293,7 @@ def _views(plan: TablePlan, stored: str, tensors: Tensors) -> Views:
     )
     n_features, n_components = tensors["directions"].shape
     widths = [n_features + (n_components if name == "components" else 0) for name in names]
-    known = all(name in VIEWS for name in names) and len(set(names)) == len(names)
+    known = all(name in VIEWS for name in names)
     fits = n_features == len(plan.features) and int(is_number.sum()) == len(scales.unit)
     if not (known and fits and sum(widths) == len(tensors["weights"]) and len(scales.quantiles) > 1):
         raise InputError("the views do not fit the columns.")

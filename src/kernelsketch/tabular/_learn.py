@@ -1,14 +1,14 @@
 """From features and targets to a model: folds, C, calibration, the blend with boosted trees, and the final fit.
 
-Every fold learns scales, components and weights of columns from its own training rows, so that its held-out rows tell
-the truth: about C, about the probabilities, and about the share of the trees. From ``hold_out_rows`` rows on, one fold
-is enough.
+Every fold learns weights of columns from its own training rows, so that its held-out rows are new to its model. They
+choose C, the calibration and the share of the trees. Each fold has its views, a part of the hashes, and a model that
+learns from its part of the codes. The final model learns from the codes of all folds and from all rows.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
@@ -20,6 +20,7 @@ import numpy as np
 
 from .._array import Array
 from ..exceptions import InputError, ScaleWarning
+from ..hashing import PackedCodes, views_of
 from ..linear import (
     FitProgress,
     Fold,
@@ -29,16 +30,15 @@ from ..linear import (
     fit_calibration,
     hash_in_parts,
     held_out_values,
-    known_rows,
     shuffled_folds,
 )
 from ..serving import Calibration, decided_classes
 from ._bins import Bins
-from ._boosting import MOST_WORK, STEP, Blend, Boosting, grow_blend, squared_error
-from ._effort import N_FOLDS, WEIGHTS_SHARE, Clock, Effort, fitting_effort
+from ._boosting import MOST_WORK, STEP, Blend, Boosting, best_temperature, grow_blend, mean_trees, squared_error
+from ._effort import WEIGHTS_SHARE, Clock, Effort, fitting_effort
 from ._features import Features
 from ._trees import Trees
-from ._views import Views, learn_views
+from ._views import Views, plain_views, union_of_views, weighted_views
 from ._weights import targets_of
 
 CLEARLY = 1.5  # standard errors by which a larger C is worse, so that none above it is tried
@@ -48,6 +48,7 @@ PILOT_TREES = 2  # whose time says whether a budget has room for more
 class Learned(NamedTuple):
     """A trained model: views of the features, a linear model on their codes, and trees with a share in the blend.
 
+    The logarithms of the probabilities of the blend are divided by ``temperature``.
     ``score`` is the accuracy, or the coefficient of determination, of the held-out rows. ``effort`` is the work that
     was done, with what the clock decided.
     """
@@ -56,6 +57,7 @@ class Learned(NamedTuple):
     model: Any
     trees: Trees | None
     trees_share: float
+    temperature: float
     score: float
     effort: Effort
 
@@ -95,45 +97,62 @@ class Learner:
                 "sample_weight and class_weight."
             )
         folds = self._folds(labels, weights)
-        if not any(len(self._tested(fold, labels, weights)) for fold in folds):  # too few rows have a weight
-            self._take(np.tile(np.arange(len(labels)), N_FOLDS))
-            labels, weights = np.tile(labels, N_FOLDS), np.tile(weights, N_FOLDS)
+        if not any(len(fold.test) for fold in folds):  # too few rows have a weight
+            times = self._effort.n_folds
+            self._take(np.tile(np.arange(len(labels)), times))
+            labels, weights = np.tile(labels, times), np.tile(weights, times)
             folds = self._folds(labels, weights)
-        start = monotonic()
-        tests, values, fold_views = self._held_out(folds, labels, weights)
-        fold_seconds = (monotonic() - start) / len(folds)
-        test = np.concatenate(tests)
-        C, predicted, calibration = self._choose(values, labels[test], weights[test])
-        blend, boosts = Blend(0, 0.0, predicted), self._boosts(folds, labels, weights)
-        if boosts:
-            blend = grow_blend(
-                boosts,
-                [self._features.take(rows) for rows in tests],
-                predicted,
-                labels[test],
-                weights[test],
-                most=self._effort.n_trees,
-                is_class=self._is_class,
-                may_go_on=self._room_for_trees(2 * fold_seconds, boosts),
-            )
-        del boosts
-        trees = None
-        if blend.n_trees:
-            final = self._boosting(np.ones(len(labels), bool), labels, weights)
-            final.grow(blend.n_trees)
-            trees = final.trees
-            del final
-            self._say(f"{blend.n_trees} boosted trees, share {blend.share:.2f}, {self._clock.elapsed:.1f} s")
-        self.__dict__.pop("_bins", None)  # the codes of all rows need the memory
-        views = self._learn_views(np.ones(len(labels), bool), len(folds) + 1, fold_views)
+        members = self._learn_members(folds)
+        views = union_of_views(members)
         self._say(
             f"weights of {sum(map(len, views.weights))} columns in {len(views.names)} views, "
             f"{self._clock.elapsed:.1f} s"
         )
-        model = self._fit(views, C, calibration)
+        model = self._linear(self._effort.n_components, views.widths)
+        codes = self._codes(model, views)
+        start, test = monotonic(), np.concatenate([fold.test for fold in folds])
+        values = self._held_out(members, codes, folds, labels, weights)
+        seconds = monotonic() - start
+        C, predicted, calibration = self._choose(values, labels[test], weights[test])
+        blend, trees = self._blended(folds, predicted, labels, weights, seconds)
+        self.__dict__.pop("_bins", None)  # the fit needs the memory
+        model = self._fit(model.set_params(C=C), codes, calibration)
         self._say(f"trained with C={C:g}, {self._clock.elapsed:.1f} s")
         score = self._score(blend.predicted, labels[test], weights[test])
-        return Learned(views, model, trees, blend.share, score, self._effort)
+        temperature = best_temperature(blend.predicted, labels[test], weights[test]) if self._is_class else 1.0
+        return Learned(views, model, trees, blend.share, temperature, score, self._effort)
+
+    def _blended(
+        self, folds: list[Fold], predicted: Array, labels: Array, weights: Array, final_seconds: float
+    ) -> tuple[Blend, Trees | None]:
+        """Return the blend of what models predict for held-out rows with trees, and the trees.
+
+        The trees of classes are the mean of those of the folds and of those of all rows, with equal shares: a mean
+        varies less. Predictions of numbers gain more from all rows.
+        """
+        test, boosts = np.concatenate([fold.test for fold in folds]), self._boosts(folds, labels, weights)
+        if not boosts:
+            return Blend(0, 0.0, predicted), None
+        blend = grow_blend(
+            boosts,
+            [self._features.take(fold.test) for fold in folds],
+            predicted,
+            labels[test],
+            weights[test],
+            most=self._effort.n_trees,
+            is_class=self._is_class,
+            may_go_on=self._room_for_trees(final_seconds, boosts),
+        )
+        if not blend.n_trees:
+            return blend, None
+        if not self._is_class:
+            boosts.clear()  # the trees of all rows need the memory
+        final = self._boosting(np.ones(len(labels), bool), labels, weights)
+        final.grow(blend.n_trees)
+        shares = [0.5 / len(boosts)] * len(boosts) + [0.5] if boosts else [1.0]
+        trees = mean_trees([*boosts, final], shares, blend.n_trees)
+        self._say(f"{blend.n_trees} boosted trees, share {blend.share:.2f}, {self._clock.elapsed:.1f} s")
+        return blend, trees
 
     def _labels(self) -> Array:
         """Return class numbers, or the targets of a regression."""
@@ -152,7 +171,7 @@ class Learner:
         def pilot(rows: int, hashes: int) -> float:
             part = some_rows(self._y, rows, self._seed, self._is_class)
             features = self._features.take(part)
-            views = learn_views(features, self._is_number, self._y[part], n_steps=0, seed=self._seed)
+            views = plain_views(features, self._is_number, seed=self._seed)
             columns = views.transform(features[:])
             model = self._linear(hashes, views.widths, 10.0).set_params(tol=1e-2)
             start = monotonic()
@@ -160,13 +179,13 @@ class Learner:
                 model.fit(columns, self._y[part])
             return monotonic() - start
 
-        self._effort = fitting_effort(self._effort, n, self._n_folds(n), self._clock.left, pilot)
+        self._effort = fitting_effort(self._effort, n, self._clock.left, pilot)
         n_rows = n if self._effort.n_rows is None else min(n, self._effort.n_rows)
         part = np.arange(n) if n_rows == n else some_rows(self._y, n_rows, self._seed, self._is_class)
         if n_rows < n:
             self._say(f"training on {n_rows} of {n} rows")
-        if too_few(self._y[part], self._is_class):
-            part = np.tile(part, N_FOLDS)  # so that cross-validation trains on every row
+        if too_few(self._y[part], self._is_class, self._effort.n_folds):
+            part = np.tile(part, self._effort.n_folds)  # so that cross-validation trains on every row
         if len(part) != n:
             self._take(part)
 
@@ -176,60 +195,67 @@ class Learner:
         if self._sample_weight is not None:
             self._sample_weight = self._sample_weight[rows]
 
-    def _n_folds(self, n_rows: int) -> int:
-        return 1 if n_rows >= self._effort.hold_out_rows else N_FOLDS
-
     def _folds(self, labels: Array, weights: Array) -> list[Fold]:
-        dealt = labels if self._is_class else np.zeros(len(labels), np.int64)
-        dealt = np.where(weights > 0, dealt, len(labels))  # rows of weight 0 come last and do not move the others
-        folds = shuffled_folds(dealt)
-        few = folds[: self._n_folds(len(labels))]
-        return few if any(len(self._tested(fold, labels, weights)) for fold in few) else folds
+        """Return folds, of which each holds out rows that can be scored.
 
-    def _tested(self, fold: Fold, labels: Array, weights: Array) -> Array:
-        """Return the held-out rows of a fold that can be scored."""
-        rows = known_rows(fold, labels, weights) if self._is_class else fold.test
-        return np.asarray(rows[weights[rows] > 0])
+        Rows of a class that has no other rows train every fold, so that all models know all classes.
+        """
+        counted = weights > 0
+        dealt = labels if self._is_class else np.zeros(len(labels), np.int64)
+        dealt = np.where(counted, dealt, len(labels))  # rows of weight 0 come last and do not move the others
+        folds = []
+        for train, test in shuffled_folds(dealt, self._effort.n_folds):
+            scored = np.zeros(len(labels), bool)
+            scored[test] = counted[test]
+            if self._is_class:
+                alone = ~np.isin(labels, np.unique(labels[train & counted]))
+                train, scored = train | alone, scored & ~alone
+            folds.append(Fold(train, np.flatnonzero(scored)))
+        return folds
+
+    def _learn_members(self, folds: list[Fold]) -> list[Views]:
+        """Return the views of each fold, with the scales and components of all rows, which depend on no targets."""
+        counted = None if self._sample_weight is None else self._sample_weight > 0
+        every = None if counted is None or not counted.any() else np.flatnonzero(counted)
+        plain = plain_views(self._features, self._is_number, names=self._effort.views, seed=self._seed, rows=every)
+        return [self._weighted(plain, fold.train, number, len(folds)) for number, fold in enumerate(folds)]
 
     def _held_out(
-        self, folds: list[Fold], labels: Array, weights: Array
-    ) -> tuple[list[Array], list[list[Array]], list[Views]]:
-        """Return the held-out rows of each fold, the values of the model for them by each C, and the folds' views.
+        self, members: list[Views], codes: PackedCodes, folds: list[Fold], labels: Array, weights: Array
+    ) -> list[list[Array]]:
+        """Return the values of models for the held-out rows of each fold, by each C.
 
-        The first fold ends the values of C where they clearly make it worse.
+        The model of a fold learns from the codes of its own views. The first fold ends the values of C where they
+        clearly make it worse.
         """
-        tests: list[Array] = []
         values: list[list[Array]] = []
-        every, n_Cs = [], len(self._effort.Cs)
-        for fold in folds:
-            rows = self._tested(fold, labels, weights)
-            tests.append(rows)
-            if len(rows) == 0:
+        n_Cs, first, of_views = len(self._effort.Cs), True, views_of(codes.hasher, codes.n_features)
+        for number, (views, fold) in enumerate(zip(members, folds, strict=True)):
+            theirs = of_views[number * len(views.names) : (number + 1) * len(views.names)]
+            hashes = slice(theirs[0].hashes.start, theirs[-1].hashes.stop)
+            if len(fold.test) == 0:
                 values.append([])
                 continue
-            views = self._learn_views(fold.train, len(folds) + 1)
-            every.append(views)
-            model = self._linear(self._effort.n_components, views.widths)
+            model = self._linear(hashes.stop - hashes.start, views.widths)
+            own = part_of_codes(codes, hashes, views.widths)
+            report = self._report(f"fold {number + 1} of {len(folds)}")
             of_Cs: list[Array] = []
             with ignored_scales():
-                codes, part = self._codes(model, views), Fold(fold.train, rows)
-                report = self._report(f"fold {len(tests)} of {len(folds)}")
-                path = held_out_values(model, codes, self._y, part, self._effort.Cs, self._sample_weight, report=report)
+                path = held_out_values(model, own, self._y, fold, self._effort.Cs, self._sample_weight, report=report)
                 best = None
                 for found in islice(path, n_Cs):
                     of_Cs.append(found)
-                    losses = self._row_losses(found, labels[rows])
-                    if len(every) == 1 and best is not None and clearly_worse(losses, best, weights[rows]):
+                    losses = self._row_losses(found, labels[fold.test])
+                    if first and best is not None and clearly_worse(losses, best, weights[fold.test]):
                         n_Cs = len(of_Cs)
                         break
-                    if best is None or np.average(losses - best, weights=weights[rows]) < 0:
+                    if best is None or np.average(losses - best, weights=weights[fold.test]) < 0:
                         best = losses
+            first = False
             values.append(of_Cs)
-            del codes, path  # before the next fold needs the memory
-            self._say(f"fold {len(tests)} of {len(folds)}, {self._clock.elapsed:.1f} s")
+            self._say(f"fold {number + 1} of {len(folds)}, {self._clock.elapsed:.1f} s")
         width = max(part[0].shape[1] for part in values if part)
-        values = [[of_C.reshape(-1, width) for of_C in part] or [np.zeros((0, width))] * n_Cs for part in values]
-        return tests, values, every
+        return [[of_C.reshape(-1, width) for of_C in part] or [np.zeros((0, width))] * n_Cs for part in values]
 
     def _row_losses(self, found: Array, labels: Array) -> Array:
         """Return the error of each row: 1 for a wrong class, or the squared error of a number."""
@@ -237,8 +263,8 @@ class Learner:
             return np.asarray(decided_classes(found) != labels, np.float64)
         return np.asarray((found[:, 0] - labels) ** 2, np.float64)
 
-    def _learn_views(self, rows: Array, n_parts: int, start: Sequence[Views] = ()) -> Views:
-        """Learn views from some rows. Those of the folds are a start that needs fewer steps.
+    def _weighted(self, plain: Views, rows: Array, number: int, n_parts: int) -> Views:
+        """Return views with weights that are learned from the training rows of a fold.
 
         The clock ends the first descent only, and the others stop after as many steps: so one number says what it did.
         """
@@ -252,15 +278,12 @@ class Learner:
 
         if self._sample_weight is not None and np.any(used := rows & (self._sample_weight > 0)):
             rows = used
-        y = self._y[rows]
-        views = learn_views(
+        views = weighted_views(
+            plain,
             self._features.take(rows),
-            self._is_number,
-            targets_of(y, is_class=self._is_class),
-            names=self._effort.views,
-            n_steps=self._effort.n_steps // 2 if start else self._effort.n_steps,
-            seed=self._seed,
-            start=[views.weights for views in start],
+            targets_of(self._y[rows], is_class=self._is_class),
+            n_steps=self._effort.n_steps,
+            seed=self._seed + number,
             progress=may_go_on,
         )
         if most is None and done > 0:
@@ -289,9 +312,7 @@ class Learner:
         variance = float(np.average((labels - mean) ** 2, weights=weights))
         return 1 - squared_error(predicted, labels, weights) / variance if variance > 0 else 0.0
 
-    def _fit(self, views: Views, C: float, calibration: Calibration | None) -> Any:
-        model = self._linear(self._effort.n_components, views.widths, C)
-        codes = self._codes(model, views)
+    def _fit(self, model: Any, codes: PackedCodes, calibration: Calibration | None) -> Any:
         with ignored_scales():
             model.fit(codes, self._y, sample_weight=self._sample_weight, progress=self._report("training"))
         if calibration is not None:
@@ -316,8 +337,6 @@ class Learner:
         """Return trees for every fold, or none if they are not wanted or would take too long."""
         n_outputs = 1 if not self._is_class else max(1, int(labels.max()) + 1 if labels.max() > 1 else 1)
         if self._effort.n_trees == 0 or self._features.shape[1] * n_outputs > MOST_WORK:
-            return []
-        if self._is_class and any(len(np.unique(labels[fold.train & (weights > 0)])) < 2 for fold in folds):
             return []
         return [self._boosting(fold.train, labels, weights) for fold in folds]
 
@@ -357,6 +376,13 @@ def clearly_worse(losses: Array, best: Array, weights: Array) -> bool:
     return mean > CLEARLY * float(np.sqrt(share**2 @ (difference - mean) ** 2))
 
 
+def part_of_codes(codes: PackedCodes, hashes: slice, widths: list[int]) -> PackedCodes:
+    """Return the codes of some views, of 8 bits each, which have some of the hashes and columns of these widths."""
+    packed = np.ascontiguousarray(codes.packed[:, hashes])
+    hasher = replace(codes.hasher, n_components=hashes.stop - hashes.start, views=tuple(widths))
+    return PackedCodes(packed, codes.empty, hasher, sum(widths))
+
+
 @contextmanager
 def ignored_scales() -> Iterator[None]:
     """Within, nobody is warned that a few columns hold nearly all the weight: learned weights are meant to."""
@@ -365,10 +391,10 @@ def ignored_scales() -> Iterator[None]:
         yield
 
 
-def too_few(y: Array, is_class: bool) -> bool:
+def too_few(y: Array, is_class: bool, n_folds: int) -> bool:
     """Return whether a fold would train on one class only, or hold out only rows of classes that it does not know."""
     if not is_class:
-        return len(y) < 2 * N_FOLDS
+        return len(y) < 2 * n_folds
     counts = np.unique(y, return_counts=True)[1]
     return bool(len(y) - counts.max() < 2 or counts.max() < 2)
 

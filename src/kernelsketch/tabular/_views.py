@@ -8,7 +8,7 @@ mean of the GMM kernels of the views.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -127,8 +127,8 @@ def principal_components(Z: Array, seed: int) -> tuple[Array, Array]:
 class Views:
     """From features to the columns that are hashed: scales, components, and the weights of each view.
 
-    Columns with the weight 0 are left out. ``weights`` holds the weights of all columns of the views one after the
-    other, ``names`` the views.
+    Columns with the weight 0 are left out. ``weights`` holds the weights of the columns of each view, ``names`` the
+    views, among which a name may come several times, with other weights each time.
     """
 
     names: tuple[str, ...]
@@ -146,7 +146,7 @@ class Views:
         """Return the weighted columns of all views side by side, float32."""
         out = np.empty((len(X), sum(self.widths)), np.float32)
         start = 0
-        for columns, weights in zip(self._columns(X), self.weights, strict=True):
+        for columns, weights in zip(self.columns(X), self.weights, strict=True):
             kept = np.flatnonzero(weights)
             part = columns if len(kept) == len(weights) else columns[:, kept]
             np.multiply(part, weights[kept], out=out[:, start : start + len(kept)])
@@ -167,62 +167,60 @@ class Views:
             turned = (most + np.abs(self.mean)) @ np.abs(self.directions)
             return bool((most < LARGEST).all() and (turned < LARGEST).all() and (np.abs(self.mean) < LARGEST).all())
 
-    def _columns(self, X: Array) -> list[Array]:
-        return view_columns(self.names, X, self.scales, self.mean, self.directions)
+    def columns(self, X: Array) -> list[Array]:
+        """Return the unweighted columns of each view. Views of one name share them."""
+        standard = self.scales.standard(X) if set(self.names) & {"standard", "components"} else None
+        found: dict[str, Any] = {}
+        for name in dict.fromkeys(self.names):
+            if name == "standard":
+                found[name] = standard
+            elif name == "quantile":
+                found[name] = self.scales.quantile(X)
+            else:
+                assert standard is not None
+                # Not by BLAS, whose rounding depends on the number of rows, while the codes of a row must not.
+                turned = np.einsum("ij,jk->ik", np.ascontiguousarray(standard - self.mean), self.directions)
+                found[name] = np.concatenate([standard, turned.astype(np.float32)], axis=1)
+        return [found[name] for name in self.names]
 
 
-def view_columns(names: tuple[str, ...], X: Array, scales: Scales, mean: Array, directions: Array) -> list[Array]:
-    """Return the unweighted columns of each view."""
-    standard = scales.standard(X) if set(names) & {"standard", "components"} else None
-    found = []
-    for name in names:
-        if name == "standard":
-            found.append(standard)
-        elif name == "quantile":
-            found.append(scales.quantile(X))
-        else:
-            assert standard is not None
-            # Not by BLAS, whose rounding depends on the number of rows, while the codes of a row must not.
-            turned = np.einsum("ij,jk->ik", np.ascontiguousarray(standard - mean), directions)
-            found.append(np.concatenate([standard, turned.astype(np.float32)], axis=1))
-    return found  # type: ignore[return-value]
-
-
-def learn_views(
-    X: Array | Features,
-    is_number: Array,
-    targets: Array,
-    *,
-    names: tuple[str, ...] = VIEWS,
-    n_steps: int,
-    seed: int,
-    start: Sequence[Sequence[Array]] = (),
-    progress: Progress | None = None,
+def plain_views(
+    X: Array | Features, is_number: Array, *, names: tuple[str, ...] = VIEWS, seed: int, rows: Array | None = None
 ) -> Views:
-    """Learn scales, components and weights from the features of training rows.
-
-    ``start`` may have weights of the views that were learned from parts of the rows.
-    """
+    """Learn scales and components from the features of training rows, or of some of them. All weights are 1."""
+    if rows is not None:
+        X = X[rows] if isinstance(X, np.ndarray) else X.take(rows)
     scales = Scales.of(X, is_number)
     mean, directions = np.zeros(X.shape[1]), np.zeros((X.shape[1], 0))
     if "components" in names:
         some = X[np.random.default_rng(seed).permutation(len(X))[:PCA_ROWS]]
         mean, directions = principal_components(np.ascontiguousarray(scales.standard(some)), seed)
+    widths = [X.shape[1] + (directions.shape[1] if name == "components" else 0) for name in names]
+    return Views(names, scales, mean, directions, tuple(np.ones(width, np.float32) for width in widths))
+
+
+def weighted_views(
+    views: Views, X: Array | Features, targets: Array, *, n_steps: int, seed: int, progress: Progress | None = None
+) -> Views:
+    """Return views with weights that are learned from the features of training rows."""
 
     def columns(rows: Any) -> list[Array]:
-        return [np.ascontiguousarray(part) for part in view_columns(names, X[rows], scales, mean, directions)]
+        return [np.ascontiguousarray(part) for part in views.columns(X[rows])]
 
-    widths = [X.shape[1] + (directions.shape[1] if name == "components" else 0) for name in names]
-    weights = [np.ones(width, np.float32) for width in widths]
-    if n_steps:
-        whole = columns(slice(None)) if 4 * len(X) * sum(widths) <= MOST_BYTES else None
-        weights = learn_weights(
-            columns if whole is None else lambda rows: [part[rows] for part in whole],
-            widths,
-            targets,
-            n_steps=n_steps,
-            seed=seed,
-            start=start,
-            progress=progress,
-        )
-    return Views(names, scales, mean, directions, tuple(weights))
+    widths = [len(part) for part in views.weights]
+    whole = columns(slice(None)) if 4 * len(X) * sum(widths) <= MOST_BYTES else None
+    weights = learn_weights(
+        columns if whole is None else lambda rows: [part[rows] for part in whole],
+        widths,
+        targets,
+        n_steps=n_steps,
+        seed=seed,
+        progress=progress,
+    )
+    return replace(views, weights=tuple(weights))
+
+
+def union_of_views(several: Sequence[Views]) -> Views:
+    """Return all views of several side by side. They have the same scales and components, and differ in weights."""
+    names = tuple(name for views in several for name in views.names)
+    return replace(several[0], names=names, weights=tuple(part for views in several for part in views.weights))

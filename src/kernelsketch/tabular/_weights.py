@@ -49,20 +49,18 @@ def learn_weights(
     *,
     n_steps: int,
     seed: int,
-    start: Sequence[Sequence[Array]] = (),
     progress: Progress | None = None,
 ) -> list[Array]:
     """Return one weight per column of each view, relative to the largest of the view.
 
     ``sample(rows)`` returns the given rows of each view, dense float32 of the given ``widths``. ``targets`` has a
-    column per output. The descent starts at the geometric mean of the weights in ``start``, which has those of all
-    views for each of several parts of the rows; weights of another width are left out. ``progress`` is called after
-    each step with the fraction done, and stops the descent by returning false.
+    column per output. ``progress`` is called after each step with the fraction done, and stops the descent by
+    returning false.
     """
     rng = np.random.default_rng(seed)
     wanted = int(MOST_ROWS * min(1.0, (WIDE / max(sum(widths), 1)) ** 0.5))
     count = min(len(targets), max(FEWEST_ROWS, wanted))
-    logs = [_start([weights[v] for weights in start], width) for v, width in enumerate(widths)]
+    logs = [np.zeros(width) for width in widths]
     if count < 4 or not np.any(targets):
         return [np.ones(width, np.float32) for width in widths]
     mean, first, second = ([np.zeros(width) for width in widths] for _ in range(3))
@@ -105,12 +103,6 @@ def targets_of(y: Array, *, is_class: bool) -> Array:
     ones = (y[:, None] == classes[None, 1:] if len(classes) == 2 else y[:, None] == classes[None, :]) * 2.0
     centered: Array = ones - ones.mean(axis=0)
     return centered
-
-
-def _start(weights: list[Array], width: int) -> Array:
-    """Return the mean logarithm of weights, where a column that was dropped counts as nearly dropped."""
-    logs = [np.log(np.maximum(part, NEGLIGIBLE)) for part in weights if len(part) == width]
-    return np.asarray(np.mean(logs, axis=0, dtype=np.float64) if logs else np.zeros(width))
 
 
 def _rounded(log: Array) -> Array:
