@@ -36,7 +36,8 @@ class Targets(LinearTargets):
 
     def only(self, rows: Array) -> Targets:
         """Return the targets of some rows."""
-        return Targets(*(None if part is None else part[rows] for part in self[:3]), *self[3:])  # type: ignore[arg-type]
+        labels, targets = (None if part is None else part[rows] for part in (self.labels, self.targets))
+        return self._replace(labels=labels, targets=targets, cost=self.cost[rows])
 
     def of(self, problem: int, rows: slice) -> tuple[Array, Array]:
         """Return y and the costs of one problem, in float32."""
