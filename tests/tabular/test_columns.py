@@ -4,7 +4,6 @@ import numpy as np
 import pandas
 import pytest
 
-from kernelsketch import GCWSTabularRegressor, load_model
 from kernelsketch.exceptions import ColumnWarning, InputError
 from kernelsketch.tabular._columns import MOST_CATEGORIES, TablePlan, date_part
 from kernelsketch.tabular._read import read_table
@@ -193,57 +192,3 @@ def test_features_of_some_rows_and_of_one_column():
     np.testing.assert_array_equal(found.take(rows)[:], whole[rows])
     np.testing.assert_array_equal(found[10:20], whole[10:20])
     np.testing.assert_array_equal(np.column_stack([found[:, i] for i in range(len(names))]), whole)
-
-
-class TestMeanTargets:
-    """A feature of columns of many categories in a regression."""
-
-    def made(self, n=600, n_categories=60, seed=0):
-        rng = np.random.default_rng(seed)
-        numbers = rng.integers(0, n_categories, n)
-        names = np.array([f"c{i}" for i in range(n_categories)], object)[numbers]
-        names[:5] = None
-        effects = rng.normal(size=n_categories)
-        return pandas.DataFrame({"x": rng.normal(size=n), "c": names}), effects[numbers]
-
-    def test_the_mean_of_other_rows_drawn_towards_that_of_all(self):
-        X, y = self.made()
-        table = read_table(X)
-        weights = np.random.default_rng(1).integers(0, 3, len(y)).astype(float)
-        plan = TablePlan.of(table).with_means(table, y, weights)
-        assert [feature.name for feature in plan.features[:2]] == ["x", "c: mean target"]
-        assert plan.columns[1].treatment.endswith("; missing values have a feature; their mean targets are a feature")
-        overall, rows = np.average(y, weights=weights), X["c"] == "c7"
-        expected = (weights[rows] @ y[rows] + 10 * overall) / (weights[rows].sum() + 10)
-        found = plan.encode(read_table(pandas.DataFrame({"x": [0.0] * 3, "c": ["c7", "new", None]})))[:, 1]
-        np.testing.assert_allclose(found, [expected, overall, np.nan])
-        before = plan.encode_training(table, y, weights)[:, 1]
-        changed = y.copy()
-        changed[100] += 1000
-        after = plan.encode_training(table, changed, weights)[:, 1]
-        assert after[100] == before[100]
-        assert (after != before).any()
-
-    def test_few_categories_and_other_kinds_have_none(self):
-        X, y = self.made(n_categories=20)
-        table = read_table(X)
-        assert not any(column.means for column in TablePlan.of(table).with_means(table, y, np.ones(len(y))).columns)
-
-    def test_rare_categories_that_say_much(self, tmp_path):
-        """600 categories of 5 rows, where 100 have a feature of their own."""
-        X, y = self.made(3000, 600)
-        model = GCWSTabularRegressor().fit(X[:2500], y[:2500])
-        assert model.score(X[2500:], y[2500:]) > 0.5
-        model.save(tmp_path / "m.safetensors")
-        again = load_model(tmp_path / "m.safetensors")
-        assert again.columns_ == model.columns_
-        np.testing.assert_array_equal(again.predict(X), model.predict(X))
-
-    def test_noise_looks_like_noise(self):
-        """No row sees its own target: of 20 tables, the held-out score is about 0 in the mean."""
-        scores = []
-        for seed in range(20):
-            X, _ = self.made(300, 80, seed)
-            y = np.random.default_rng(100 + seed).normal(size=300)
-            scores.append(GCWSTabularRegressor("quick").fit(X, y).held_out_score_)
-        assert np.mean(scores) < 3 * np.std(scores) / np.sqrt(20)  # false alarms: 1 in 700

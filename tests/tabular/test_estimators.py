@@ -331,3 +331,16 @@ def test_learned_weights_do_not_look_like_missing_scaling(monkeypatch):
 def test_labels_that_conversions_would_merge(y):
     X = np.eye(2)[np.arange(40) % 2]
     assert GCWSTabularClassifier("quick").fit(X, y).predict(X).tolist() == list(y)
+
+
+@pytest.mark.parametrize("by", ["class_weight", "sample_weight"])
+def test_a_class_of_weight_0(by):
+    """It takes part in nothing but the list of classes."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 3))
+    y = np.where(X[:, 0] > 0, 1, 0)
+    y[::4] = 2
+    weights = {"sample_weight": np.where(y == 2, 0.0, 1.0)} if by == "sample_weight" else {}
+    model = GCWSTabularClassifier(class_weight={2: 0} if by == "class_weight" else None).fit(X, y, **weights)
+    assert model.classes_.tolist() == [0, 1, 2]
+    assert (model.predict(X[y < 2]) == y[y < 2]).mean() > 0.9

@@ -100,6 +100,10 @@ class Boosting:
         P = expit(self._raw) if len(self._raw) == 1 else softmax(self._raw, axis=0)
         return self._weights * (P - self._targets), self._weights * P * (1 - P)
 
+    def finish(self) -> None:
+        """Free what further trees would need."""
+        del self._rows, self._raw, self._targets, self._weights
+
     @property
     def trees(self) -> Trees:
         return trees_of(self._grown, self.thresholds, self._baseline)

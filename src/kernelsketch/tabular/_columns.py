@@ -1,8 +1,6 @@
 """What is done to each column of a table, learned from the training rows: ``TablePlan``.
 
 A number or a date part becomes one feature, standardized later; a category becomes one 0/1 feature per frequent value.
-In a regression, a column of many categories also gets the mean target of each category. A training row has the mean of
-other rows, so that its own target is not in its features.
 A missing value is absent: its features are 0, where 0 is the mean of a number. A column with missing values gets one
 more 0/1 feature that says so.
 """
@@ -39,9 +37,6 @@ from ._values import (
 
 MOST_CATEGORIES = 100  # features per column; rarer categories share one feature
 LEAST_ROWS = 2  # with which a category gets a feature of its own
-MEANS_FROM = 21  # categories from which on their mean targets are a feature
-SMOOTHING = 10.0  # rows with the mean target of all rows that a category has besides its own
-MEAN_FOLDS = 5  # of training rows, whose means come from the rows of the other folds
 DATE_PARTS = ("day", "month", "weekday", "hour")
 
 
@@ -69,10 +64,6 @@ class ColumnPlan:
         Number of missing values among the training rows.
     categories : tuple of str
         Categories that have a feature of their own, the most frequent first.
-    mean_categories : tuple of str
-        Categories whose mean targets are values of a feature.
-    means : tuple of float
-        These means, drawn towards the mean of all rows, which comes last and holds for other categories.
     parts : tuple of str
         Parts of a date that are features.
     has_other : bool
@@ -94,8 +85,6 @@ class ColumnPlan:
     has_missing: bool = False
     is_number: bool = False
     notation: str = ""
-    mean_categories: tuple[str, ...] = ()
-    means: tuple[float, ...] = ()
 
     @property
     def is_used(self) -> bool:
@@ -106,7 +95,6 @@ class ColumnPlan:
         """Names of the features, and whether each is a number."""
         found = [(self.name, True)] if self.is_number else []
         found += [(f"{self.name} ({part})", True) for part in self.parts]
-        found += [(f"{self.name}: mean target", True)] if self.means else []
         found += [(f"{self.name} = {category}", False) for category in self.categories]
         found += [(f"{self.name}: other", False)] if self.has_other else []
         return found + ([(f"{self.name}: missing", False)] if self.has_missing else [])
@@ -155,47 +143,6 @@ def _plan_category(name: str, present: Array, count: int, some: bool, note: str,
     words = f"{len(values)} categories{note}"
     words += f", {len(values) - len(kept)} of them rare" if rare else ""
     return ColumnPlan(name, CATEGORY, words + tail, count, categories=kept, has_other=rare, has_missing=some)
-
-
-def with_means(plan: ColumnPlan, column: Column, y: Array, weights: Array) -> ColumnPlan:
-    """Return the plan of a column with the mean targets of its categories, if it has many."""
-    if plan.kind != CATEGORY or not plan.is_used:
-        return plan
-    names, numbers = _numbered(column)
-    if len(names) < MEANS_FROM:
-        return plan
-    means = _smoothed_means(numbers, len(names), y, weights)
-    treatment = f"{plan.treatment}; their mean targets are a feature"
-    return replace(plan, treatment=treatment, mean_categories=tuple(names), means=tuple(means.tolist()))
-
-
-def cross_fitted_means(column: Column, y: Array, weights: Array) -> Array:
-    """Return for each row the mean target of its category among the rows of other folds; NaN if it is missing."""
-    names, numbers = _numbered(column)
-    fold = np.random.default_rng(0).permutation(len(y)) % MEAN_FOLDS
-    found = np.empty(len(y))
-    for part in range(MEAN_FOLDS):
-        means = _smoothed_means(numbers, len(names), y, np.where(fold == part, 0.0, weights))
-        found[fold == part] = means[numbers[fold == part]]
-    return np.where(column.missing, np.nan, found)
-
-
-def _numbered(column: Column) -> tuple[list[str], Array]:
-    """Return the distinct categories and which one each row has; a missing one counts as a further one."""
-    present = column.values[~column.missing]
-    names = sorted(set(present.tolist()))
-    places = {name: i for i, name in enumerate(names)}
-    return names, np.array([places.get(value, len(names)) for value in column.values], np.int64)
-
-
-def _smoothed_means(numbers: Array, count: int, y: Array, weights: Array) -> Array:
-    """Return the mean target of each category and, as the last one, that of all rows."""
-    total = float(weights.sum())
-    overall = float(weights @ y) / total if total > 0 else 0.0
-    sums, sizes = np.bincount(numbers, weights * y, count + 1), np.bincount(numbers, weights, count + 1)
-    means = (sums + SMOOTHING * overall) / (sizes + SMOOTHING)
-    means[count] = overall
-    return means
 
 
 def date_part(dates: Array, part: str) -> Array:
@@ -258,20 +205,6 @@ class TablePlan:
             )
         return plan
 
-    def with_means(self, table: Table, y: Array, weights: Array) -> TablePlan:
-        """Return a plan that also has mean targets, learned from the training rows of a regression."""
-        columns = zip(self.columns, table.columns, strict=True)
-        return TablePlan(tuple(with_means(plan, column, y, weights) for plan, column in columns), self.named)
-
-    def encode_training(self, table: Table, y: Array, weights: Array) -> Features:
-        """Return the features of the training rows, where the mean targets of each row come from other rows."""
-        features, at = self.encode(table), 0
-        for plan, column in zip(self.columns, table.columns, strict=True):
-            if plan.means:
-                features.numbers[:, at] = cross_fitted_means(column, y, weights)
-            at += sum(number for _, number in plan.features)
-        return features
-
     def encode(self, table: Table, owner: str = "the model") -> Features:
         """Return the features of rows, with NaN where a number is missing. Errors name the ``owner``."""
         columns = self._matched(table, owner)
@@ -322,10 +255,6 @@ def _encode_column(plan: ColumnPlan, column: Column, numbers: Array) -> Array | 
     for i, part in enumerate(plan.parts):
         known = np.where(missing, np.datetime64(0, "us"), column.values)
         numbers[:, i] = np.where(missing, np.nan, date_part(known, part))
-    if plan.means:
-        means = dict(zip(plan.mean_categories, plan.means, strict=False))
-        found = [means.get(value, plan.means[-1]) for value in column.values]
-        numbers[:, 0] = np.where(missing, np.nan, found)
     if not (plan.kind == CATEGORY or plan.has_missing):
         return None
     positions = np.full(len(missing), ABSENT, np.int32)

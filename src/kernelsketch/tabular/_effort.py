@@ -19,8 +19,8 @@ from ._views import VIEWS
 class Effort:
     """The views, the steps of gradient descent on their weights, the number of hashes, and the values of C to try.
 
-    ``n_trees`` is the largest number of boosted trees per output. ``n_folds`` folds choose the settings, and each has
-    its part of the hashes. A budget may lower ``most_steps``, after which every descent stops, and ``n_rows``, of which
+    ``n_trees`` is the largest number of boosted trees per output and fold. ``n_folds`` folds choose the settings, and
+    each has its part of the hashes. A budget may lower ``most_steps``, after which every descent stops, and ``n_rows``, of which
     None means all.
     """
 

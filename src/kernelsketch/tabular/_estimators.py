@@ -91,20 +91,14 @@ class TabularModel(PlainParameters, HtmlRepr, Persistent, BaseEstimator):  # typ
         exponent = 0 if self._is_class else _exponent(y)
         seed = small_seed_of(self.random_state)
         plan = TablePlan.of(table if used is None else table.some(used))
-        targets = y if exponent == 0 else np.ldexp(y, -exponent)
-        if self._is_class:
-            features = plan.encode(table)
-        else:
-            weights = np.ones(len(y)) if sample_weight is None else sample_weight
-            plan = plan.with_means(table, targets, weights)
-            features = plan.encode_training(table, targets, weights)
+        features = plan.encode(table)
         n_rows = table.n_rows
         del table
         say(f"{n_rows} rows, {len(plan.columns)} columns, {len(plan.features)} features")
         learned = Learner(
             features,
             np.array([feature.is_number for feature in plan.features]),
-            targets,
+            y if exponent == 0 else np.ldexp(y, -exponent),
             sample_weight,
             is_class=self._is_class,
             class_weight=getattr(self, "class_weight", None),
@@ -209,8 +203,8 @@ class GCWSTabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc
     """Classify the rows of a table as it is: numbers, categories, dates and gaps, with calibrated probabilities.
 
     The estimator finds out what each column holds, learns how relevant each column is, hashes three views of the table
-    (standardized, quantiles, principal components), and learns a linear model on the codes. Five folds, each with its
-    own weights of columns, choose C and calibrate the probabilities. If the held-out rows gain from it, the
+    (standardized, quantiles, principal components), and learns a linear model on the codes. Folds, each with its own
+    weights of columns, choose C and calibrate the probabilities. If the held-out rows gain from it, the
     probabilities are blended with those of boosted trees.
 
     Parameters
@@ -251,7 +245,7 @@ class GCWSTabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc
         Share of the boosted trees in the blend. 0 means that the model has no trees.
     held_out_score_ : float
         Accuracy on the training rows that the folds held out. It is a little optimistic, since these rows also chose
-        the settings. Where a class has a single row, or all classes together fewer than about six, the folds repeat
+        the settings. Where all classes but the largest have one row together, or no class has two, the folds repeat
         rows, and then it says nothing.
     n_features_in_ : int
         Number of columns of X.
@@ -420,8 +414,7 @@ class GCWSTabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc
 class GCWSTabularRegressor(RegressorMixin, TabularModel):  # type: ignore[misc]
     """Predict a number for each row of a table as it is: numbers, categories, dates and gaps.
 
-    It prepares the table as :class:`GCWSTabularClassifier` does, and learns ridge regression on the codes. A column of
-    more than 20 categories also has the mean target of each category as a feature.
+    It prepares the table as :class:`GCWSTabularClassifier` does, and learns ridge regression on the codes.
 
     Parameters
     ----------
@@ -437,7 +430,8 @@ class GCWSTabularRegressor(RegressorMixin, TabularModel):  # type: ignore[misc]
     trees_share_ : float
         Share of the boosted trees in the blend. 0 means that the model has no trees.
     held_out_score_ : float
-        Coefficient of determination on the training rows that the folds held out.
+        Coefficient of determination on the training rows that the folds held out. Below 10 rows the folds repeat rows,
+        and then it says nothing.
 
     See Also
     --------

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from itertools import islice
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ..exceptions import InputError
+from ..exceptions import InputError, ParameterError
 from ..linear import LINEAR_MODELS, estimator_content, restored_model
 from ..serving import MODEL_SCHEMA, stored_versions
 from ..storage import OPTIONAL, Field, Schema, Tensor, Tensors, Text, With, load_file, nested, save_file
@@ -63,9 +62,6 @@ SCHEMA = Schema(
         "column_notations": Text("columns"),  # if one of them is not the plain one
         "category_counts": Tensor("i8", ("columns",)),
         "categories": Text("categories"),
-        "mean_counts": Tensor("i8", ("columns",), OPTIONAL),  # of categories with mean targets, or -1
-        "mean_categories": Text("categories with means"),
-        "means": Tensor("f8", ("means",), With("mean_counts"), finite=True),  # those of a column, and that of all rows
         "importances": Tensor("f8", ("columns",), finite=True),
         "scale.is_number": Tensor("u1", ("features",)),
         **{f"scale.{name}": Tensor("f8", ("numbers",), finite=True) for name in SCALES},
@@ -140,10 +136,6 @@ def save_tabular(model: Any, path: Path) -> None:
     categories = [category for column in columns for category in column.categories]
     if categories:
         tensors["categories"] = categories
-    if any(column.means for column in columns):
-        tensors["mean_counts"] = np.array([len(column.means) - 1 for column in columns], np.int64)
-        tensors["mean_categories"] = [category for column in columns for category in column.mean_categories]
-        tensors["means"] = np.array([mean for column in columns for mean in column.means])
     if any(column.notation for column in columns):
         tensors["column_notations"] = [column.notation for column in columns]
     whole = {
@@ -198,8 +190,11 @@ def _restore(kind: Any, header: dict[str, Any], tensors: Tensors, path: str) -> 
         parameters["class_weight"] = head.class_weight
     model = kind(**parameters)
     model._validate_params()
-    model.effort_ = effort_of(header.get("effort", model.effort)).settings()
-    effort_of(model.effort)
+    try:
+        model.effort_ = effort_of(header.get("effort", model.effort)).settings()
+        effort_of(model.effort)
+    except ParameterError as error:
+        raise InputError(f"{path} is damaged: {error}") from None
     plan = TablePlan(tuple(_columns(tensors)), header["named"])
     model._plan, model._views, model.model_ = plan, _views(plan, header["views"], tensors), head
     if not model._views.is_bounded() or not (np.abs(inner["offset"]) < LARGEST).all():
@@ -235,7 +230,6 @@ def _columns(tensors: Tensors) -> list[ColumnPlan]:
     ends = np.cumsum(tensors["category_counts"])
     if (tensors["category_counts"] < 0).any() or (ends[-1] if len(ends) else 0) != len(categories):
         raise InputError("the categories do not fit the columns.")
-    means = _means(tensors)
     found = []
     for i, name in enumerate(tensors["column_names"]):
         start = int(ends[i] - tensors["category_counts"][i])
@@ -248,8 +242,6 @@ def _columns(tensors: Tensors) -> list[ColumnPlan]:
                 categories=tuple(categories[start : int(ends[i])]),
                 parts=tuple(part for part, there in zip(DATE_PARTS, tensors["column_parts"][i], strict=True) if there),
                 notation=notations[i] if notations else "",
-                mean_categories=means[i][0],
-                means=means[i][1],
                 **{flag: bool(there) for flag, there in zip(FLAGS, tensors["column_flags"][i], strict=True)},
             )
         )
@@ -257,27 +249,9 @@ def _columns(tensors: Tensors) -> list[ColumnPlan]:
     return found
 
 
-def _means(tensors: Tensors) -> list[tuple[tuple[str, ...], tuple[float, ...]]]:
-    """Return the categories of each column that have mean targets, and the means."""
-    wrong = InputError("the mean targets do not fit the columns.")
-    counts = tensors.get("mean_counts", np.full(len(tensors["column_names"]), -1))
-    if (counts < -1).any():
-        raise wrong
-    names, values = iter(tensors.get("mean_categories", [])), iter(tensors.get("means", np.zeros(0)).tolist())
-    found = [(tuple(islice(names, max(0, n))), tuple(islice(values, n + 1))) for n in counts.tolist()]
-    whole = all(len(part) == max(0, n) and len(of) == n + 1 for n, (part, of) in zip(counts, found, strict=True))
-    if not whole or next(names, None) is not None or next(values, None) is not None:
-        raise wrong
-    return found
-
-
 def _check_kind(column: ColumnPlan) -> None:
     """Refuse a column that makes features which its kind does not have."""
-    kinds = {
-        NUMBER: column.is_number,
-        DATE: bool(column.parts),
-        CATEGORY: column.has_other or bool(column.categories or column.means),
-    }
+    kinds = {NUMBER: column.is_number, DATE: bool(column.parts), CATEGORY: column.has_other or bool(column.categories)}
     if any(there and kind != column.kind for kind, there in kinds.items()):
         raise InputError(f"column {column.name!r} has features that a {column.kind} does not have.")
     if not (check_notation(column.notation, column.kind == DATE) if column.kind != CATEGORY else not column.notation):

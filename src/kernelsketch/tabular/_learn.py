@@ -146,7 +146,9 @@ class Learner:
         if not blend.n_trees:
             return blend, None
         if not self._is_class:
-            boosts.clear()  # the trees of all rows need the memory
+            boosts.clear()
+        for boost in boosts:
+            boost.finish()  # the trees of all rows need the memory
         final = self._boosting(np.ones(len(labels), bool), labels, weights)
         final.grow(blend.n_trees)
         shares = [0.5 / len(boosts)] * len(boosts) + [0.5] if boosts else [1.0]
@@ -338,6 +340,8 @@ class Learner:
         n_outputs = 1 if not self._is_class else max(1, int(labels.max()) + 1 if labels.max() > 1 else 1)
         if self._effort.n_trees == 0 or self._features.shape[1] * n_outputs > MOST_WORK:
             return []
+        if self._is_class and not np.bincount(labels, weights > 0).all():
+            return []  # trees know only the classes of rows that count
         return [self._boosting(fold.train, labels, weights) for fold in folds]
 
     def _boosting(self, rows: Array, labels: Array, weights: Array) -> Boosting:

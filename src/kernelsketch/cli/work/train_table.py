@@ -23,7 +23,8 @@ from ..commands.train import Train
 
 MANY_LABELS, ROWS_PER_LABEL = 200, 100  # more labels, each with fewer rows, are probably no classes
 CELL_BYTES = 120  # of a cell as text, as a number, and in each view: measured
-FEATURE_BYTES = 3  # of a category in a row, which is a feature in the bins of the trees
+FEATURE_BYTES = 6  # of a category in a row, which is a feature in the bins of the trees of all folds
+OUTPUT_BYTES = 120  # of a class in a row, in the trees of all folds, where there are more than two
 SHORT_CELL = 32  # bytes of text that CELL_BYTES has room for
 LABELS_BYTES = 1 << 24  # of an array of text labels: one long label gives every row as much room
 LABEL_COPIES = 3  # of a label: in its block, in the array of all, and sorted
@@ -101,9 +102,12 @@ def _read(task: Train, rows: CountedRows) -> tuple[Any, Any]:
     checks.check_count()
     table = joined_table(parts, rows.feature_names)
     categories = sum(min(MOST_CATEGORIES, len(set(c.values))) for c in table.columns if c.kind == "category")
+    y = joined_labels(labels, LABELS_BYTES)
+    n_classes = 0 if task.regression or not EFFORTS[task.effort].n_trees else len(np.unique(y))
     row_bytes = CELL_BYTES * len(table.columns) + FEATURE_BYTES * categories + LABEL_COPIES * label_bytes
+    row_bytes += OUTPUT_BYTES * n_classes if n_classes > 2 else 0
     _check_memory(task, budget, text_bytes, rows, row_bytes)
-    return table, joined_labels(labels, LABELS_BYTES)
+    return table, y
 
 
 def _text_bytes(X: Any) -> int:
