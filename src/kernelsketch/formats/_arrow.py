@@ -106,6 +106,8 @@ def _reading(source: Source, batch_bytes: int | None = None) -> Iterator[None]:
         with bounded_memory(batch_bytes):
             yield
     except MemoryError:
+        if batch_bytes is None:
+            raise
         raise InputError(
             f"{source.name}: a batch of its rows takes more than {batch_bytes} bytes of memory. Raise ",
             Setting("batch_bytes"),

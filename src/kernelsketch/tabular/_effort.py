@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from numbers import Integral
+from numbers import Integral, Real
 from time import monotonic
 from typing import Any
 
@@ -20,8 +20,8 @@ class Effort:
     """The views, the steps of gradient descent on their weights, the number of hashes, and the values of C to try.
 
     ``n_trees`` is the largest number of boosted trees per output and fold. ``n_folds`` folds choose the settings, and
-    each has its part of the hashes. A budget may lower ``most_steps``, after which every descent stops, and ``n_rows``, of which
-    None means all.
+    each has its part of the hashes. A budget may lower ``most_steps``, after which every descent stops, and ``n_rows``,
+    of which None means all.
     """
 
     name: str
@@ -69,7 +69,7 @@ def effort_of(given: str | dict[str, Any]) -> Effort:
         return isinstance(value, Integral) and not isinstance(value, bool) and least <= int(value) < 2**31
 
     def is_positive(value: Any) -> bool:
-        return isinstance(value, (int, float)) and 0 < value <= sys.float_info.max
+        return isinstance(value, Real) and not isinstance(value, bool) and 0 < value <= sys.float_info.max
 
     known = EFFORTS["quick"].settings().keys()
     for words, keys in (("lacks the key", known - given.keys()), ("has an unknown key", given.keys() - known)):
