@@ -18,7 +18,7 @@ from scipy import sparse
 from kernelsketch.exceptions import KernelsketchError
 from kernelsketch.formats import DocumentStream, Fields, open_rows, write_rows
 
-LONGEST = 300  # seconds that a stopped command may take to end
+LONGEST_PAUSE, LONGEST = 2.5, 300  # seconds until a command is killed, and that it may then take to end
 ENDINGS = ("svm", "csv", "tsv", "parquet", "arrow", "npy", "npz", "csv.gz", "svm.xz")
 BITS = [b"", b",", b"\n", b"\r", b'"', b":", b" ", b"\0", b"\xff", b"1", b"e9", b"-", b"nan", b"#", b"\xc3\xa9", b"\t"]
 
@@ -113,7 +113,7 @@ def soak_kills(rng: random.Random, folder: Path) -> int:
     if old is not None:
         (home / output).write_bytes(old)
     process = subprocess.Popen(command, cwd=home, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    time.sleep(rng.uniform(0, 2.5))
+    time.sleep(rng.uniform(0, LONGEST_PAUSE))
     process.send_signal(rng.choice([signal.SIGKILL, signal.SIGTERM, signal.SIGINT]) if os.name == "posix" else 15)
     status = process.wait(LONGEST)
     found = (home / output).read_bytes() if (home / output).exists() else None
