@@ -75,7 +75,10 @@ class TestTraining:
         assert lines["columns"].strip() == "2 numbers, 1 category, 1 date"
         assert lines["not used"].strip().startswith("id (nearly every row has its own category); always (")
         assert lines["blend"].strip().startswith("C=1")
-        assert lines["held out"].strip().startswith("accuracy ")
+        scores = (
+            r"accuracy \d\d\.\d\d % ± \d\.\d\d \(the largest class: \d\d\.\d\d %\), AUC 0\.\d{4}, log-loss 0\.\d{4}"
+        )
+        assert re.fullmatch(scores, lines["held out"].strip())
         stages = ("reading: ", "learning: ")  # which a machine that does other work shows after a few seconds
         assert [line for line in found.stderr.splitlines() if not line.startswith(stages)] == []
         options = ("--label", "kind", *QUICK, "-m", tmp_path / "m.safetensors", "--json")
@@ -83,7 +86,12 @@ class TestTraining:
         assert (facts["rows"], facts["n_features"], facts["effort"]) == (400, 6, "quick")
         assert facts["classes"] == ["bad", "good"]
         assert [column["used"] for column in facts["columns"]] == [False, True, True, True, True, False]
-        assert facts["held_out_accuracy"] > 0.75
+        model = load_model(folder / "kind.safetensors")
+        assert facts["held_out_metric"] == "accuracy"
+        assert facts["held_out_accuracy"] == model.held_out_score_ > 0.75
+        assert facts["held_out_standard_error"] == model.held_out_error_
+        for name in ("baseline_accuracy", "log_loss", "auc"):
+            assert facts[f"held_out_{name}"] == model.held_out_scores_[name]
         assert sum(column["importance"] for column in facts["columns"]) == pytest.approx(1)
 
     def test_every_format_gives_the_same_model(self, frame, folder, command, predicted, tmp_path):

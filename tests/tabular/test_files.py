@@ -61,6 +61,8 @@ def test_a_model_comes_back_to_the_last_bit(model, tmp_path, read):
     np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
     assert again.columns_ == model.columns_
     assert again.get_params() == model.get_params()
+    names = ("held_out_score_", "held_out_error_", "held_out_metric_", "held_out_scores_")
+    assert [getattr(again, name) for name in names] == [getattr(model, name) for name in names]
     np.testing.assert_array_equal(again.feature_importances_, model.feature_importances_)
     np.testing.assert_array_equal(again.feature_names_in_, model.feature_names_in_)
     assert again.classes_.tolist() == [False, True]
@@ -76,13 +78,28 @@ def test_a_regressor_without_categories_and_names(tmp_path):
 
 
 def test_files_of_version_1(content, model, tmp_path):
-    """They have no temperature and no effort; those of the name of the effort hold then."""
+    """They have no temperature, no error of the score, and no effort; those of the name of the effort hold then."""
     header, tensors = content
-    new = {"temperature", "effort", "format", "format_version", "sha256", "header_sha256"}
+    new = {
+        "temperature",
+        "held_out_error",
+        "held_out_scores",
+        "effort",
+        "format",
+        "format_version",
+        "sha256",
+        "header_sha256",
+    }
     path = tmp_path / "old.safetensors"
     save_file(path, replace(SCHEMA, version=1), {key: header[key] for key in header.keys() - new}, tensors)
     again = load_model(path)
     assert again._temperature == 1
+    assert again.held_out_score_ == model.held_out_score_
+    assert np.isnan(again.held_out_error_)
+    assert again.held_out_metric_ == "weighted accuracy"
+    assert again.held_out_scores_ == {}
+    again.save(path)
+    assert np.isnan(load_model(path).held_out_error_)
     assert again.effort_ == model.effort_
     X, _ = table()
     np.testing.assert_allclose(again.decision_function(X), model._temperature * model.decision_function(X))
@@ -104,6 +121,9 @@ def test_another_kind_of_file(model, tmp_path):
 
 
 CHANGES = {
+    "a negative error": set_field("held_out_error", -0.1),
+    "a score that is text": set_field("held_out_scores.auc", "high"),
+    "a score that is infinite": set_field("held_out_scores.auc", 10**400),
     "another estimator": set_field("estimator", "SVC"),
     "an unknown parameter": set_field("parameters.backdoor", 1),
     "an effort": set_field("parameters.effort", "huge"),

@@ -196,11 +196,12 @@ def grow_blend(
     most: int,
     is_class: bool,
     may_go_on: Callable[[int], bool],
+    watch: Callable[[Array], None] = lambda _: None,
 ) -> Blend:
     """Grow the trees of all folds while the blend with the other predictions improves, and return the best blend.
 
     ``held_out`` has the features of the held-out rows of each fold, and ``predicted`` what the other model predicts
-    for them, all folds one after the other.
+    for them, all folds one after the other. ``watch`` receives what the trees predict for these rows after each step.
     """
     loss_of = log_loss if is_class else squared_error
     best, least = Blend(0, 0.0, predicted), loss_of(predicted, labels, weights)
@@ -211,6 +212,7 @@ def grow_blend(
         for boost in boosts:
             boost.grow(size)
         by_trees = np.concatenate([boost.predict(rows) for boost, rows in zip(boosts, held_out, strict=True)])
+        watch(by_trees)
         losses = [loss_of(mixed(predicted, by_trees, share), labels, weights) for share in SHARES]
         found = int(np.argmin(losses))
         waited += 1
@@ -226,14 +228,21 @@ def mixed(predicted: Array, by_trees: Array, share: float) -> Array:
     return found
 
 
+def row_losses(predicted: Array, labels: Array, is_class: bool) -> Array:
+    """Return the logarithmic loss of the probabilities of each row, or the squared error of a number."""
+    if is_class:
+        return np.asarray(-np.log(np.maximum(predicted[np.arange(len(predicted)), labels], LEAST)))
+    return np.asarray((predicted[:, 0] - labels) ** 2)
+
+
 def log_loss(P: Array, labels: Array, weights: Array) -> float:
     """Return the weighted mean logarithmic loss of probabilities."""
-    return float(np.average(-np.log(np.maximum(P[np.arange(len(P)), labels], LEAST)), weights=weights))
+    return float(np.average(row_losses(P, labels, True), weights=weights))
 
 
 def squared_error(predicted: Array, targets: Array, weights: Array) -> float:
     """Return the weighted mean squared error."""
-    return float(np.average((predicted[:, 0] - targets) ** 2, weights=weights))
+    return float(np.average(row_losses(predicted, targets, False), weights=weights))
 
 
 def best_temperature(P: Array, labels: Array, weights: Array) -> float:

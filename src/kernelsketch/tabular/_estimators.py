@@ -57,6 +57,8 @@ class TabularModel(PlainParameters, HtmlRepr, Persistent, BaseEstimator):  # typ
     effort_: dict[str, Any]
     trees_share_: float
     held_out_score_: float
+    held_out_error_: float
+    held_out_scores_: dict[str, float]
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "model_")
@@ -66,6 +68,17 @@ class TabularModel(PlainParameters, HtmlRepr, Persistent, BaseEstimator):  # typ
         """What was done to each column."""
         check_is_fitted(self)
         return self._plan.columns
+
+    @property
+    def held_out_metric_(self) -> str:
+        """Name of ``held_out_score_``: accuracy, balanced accuracy, weighted accuracy, or R2."""
+        check_is_fitted(self)
+        if not self._is_class:
+            return "R2"
+        class_weight = self.model_.class_weight
+        if class_weight is None:
+            return "accuracy"
+        return "balanced accuracy" if isinstance(class_weight, str) else "weighted accuracy"
 
     @property
     def feature_importances_(self) -> Array:
@@ -110,7 +123,9 @@ class TabularModel(PlainParameters, HtmlRepr, Persistent, BaseEstimator):  # typ
             progress=progress,
         ).learn()
         self._plan, self._views, self.model_ = plan, learned.views, learned.model
-        self._trees, self.trees_share_, self.held_out_score_ = learned.trees, learned.trees_share, learned.score
+        self._trees, self.trees_share_ = learned.trees, learned.trees_share
+        self.held_out_score_, self.held_out_error_, others = learned.held_out
+        self.held_out_scores_ = others if exponent == 0 else _scaled(others, exponent)
         self._temperature = learned.temperature
         self.effort_ = learned.effort.settings()
         self._exponent = exponent
@@ -244,9 +259,18 @@ class GCWSTabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc
     trees_share_ : float
         Share of the boosted trees in the blend. 0 means that the model has no trees.
     held_out_score_ : float
-        Accuracy on the training rows that the folds held out. It is a little optimistic, since these rows also chose
-        the settings. Where all classes but the largest have one row together, or no class has two, the folds repeat
-        rows, and then it says nothing.
+        Accuracy on the training rows that the folds held out. The rows of each fold are scored with the C, the
+        calibration and the share of the trees that the other folds choose. Where all classes but the largest have one
+        row together, or no class has two, the folds repeat rows, and then it says nothing.
+    held_out_error_ : float
+        Standard error of ``held_out_score_``, with the correction of Nadeau and Bengio for folds that share training
+        rows. NaN if the folds repeat rows.
+    held_out_metric_ : str
+        Name of ``held_out_score_``: ``"accuracy"``, ``"balanced accuracy"`` with ``class_weight="balanced"``, or
+        ``"weighted accuracy"`` with other weights of classes.
+    held_out_scores_ : dict
+        Further scores of the same rows: ``"baseline_accuracy"``, the share of the largest class, ``"log_loss"``, and
+        with two classes ``"auc"``. Rows count as in ``held_out_score_``.
     n_features_in_ : int
         Number of columns of X.
     feature_names_in_ : array of shape (n_features,)
@@ -429,9 +453,14 @@ class GCWSTabularRegressor(RegressorMixin, TabularModel):  # type: ignore[misc]
         The linear model on the columns of the views.
     trees_share_ : float
         Share of the boosted trees in the blend. 0 means that the model has no trees.
-    held_out_score_ : float
-        Coefficient of determination on the training rows that the folds held out. Below 10 rows the folds repeat rows,
-        and then it says nothing.
+    held_out_score_, held_out_error_ : float
+        Coefficient of determination on the training rows that the folds held out, and its standard error.
+        Below 10 rows the folds repeat rows: then the score says nothing, and the error is NaN.
+    held_out_metric_ : str
+        ``"R2"``.
+    held_out_scores_ : dict
+        Further scores of the same rows: ``"rmse"``, the root mean square error, and ``"baseline_rmse"``, that of
+        predicting the mean.
 
     See Also
     --------
@@ -521,6 +550,13 @@ def _used_rows(weights: Array | None) -> tuple[Array | None, Array | None]:
     scaled = np.zeros(len(weights))
     scaled[used] = 1.0 if counts is None else counts
     return None if used.all() else used, scaled
+
+
+def _scaled(scores: dict[str, float], exponent: int) -> dict[str, float]:
+    """Return errors in units of the targets; those beyond the largest number are that number."""
+    most = np.finfo(np.float64).max
+    with np.errstate(over="ignore"):
+        return {name: float(min(np.ldexp(score, exponent), most)) for name, score in scores.items()}
 
 
 def _exponent(y: Array) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any, Self
 
@@ -48,6 +49,8 @@ SCHEMA = Schema(
         "trees_share": Field(float, 0, 1),  # of the boosted trees in the blend; 0 if there are none
         "temperature": Field(float, 0.01, 100, required=False),  # that divides decision values; 1 if it is not there
         "held_out_score": Field(float, most=1),
+        "held_out_error": Field(float, 0, required=False),  # of the score; not known if it is not there
+        "held_out_scores": Field(dict, required=False),  # numbers by name
         "exponent": Field(int, -1100, 1100),  # the targets of a regressor are multiples of this power of 2
         "versions": Field(dict),
         **_MODEL.fields,
@@ -147,10 +150,13 @@ def save_tabular(model: Any, path: Path) -> None:
         "trees_share": float(model.trees_share_),
         "temperature": float(model._temperature),
         "held_out_score": float(model.held_out_score_),
+        "held_out_scores": model.held_out_scores_,
         "exponent": model._exponent,
         "versions": stored_versions(),
         MODEL: header,
     }
+    if np.isfinite(model.held_out_error_):
+        whole["held_out_error"] = float(model.held_out_error_)
     save_file(path, SCHEMA, whole, tensors)
 
 
@@ -203,7 +209,10 @@ def _restore(kind: Any, header: dict[str, Any], tensors: Tensors, path: str) -> 
         raise InputError(f"{path} is damaged: its views do not fit its linear model.")
     model._trees, model.trees_share_ = _trees(plan, head, tensors), float(header["trees_share"])
     model._temperature = float(header.get("temperature", 1.0))
-    model.held_out_score_, model._exponent = float(header["held_out_score"]), int(header["exponent"])
+    model._exponent = int(header["exponent"])
+    model.held_out_score_ = float(header["held_out_score"])
+    model.held_out_error_ = float(header.get("held_out_error", np.nan))
+    model.held_out_scores_ = _scores(header.get("held_out_scores", {}), path)
     if (model._trees is None) != (model.trees_share_ == 0) or model.trees_share_ >= 1:
         raise InputError(f"{path} is damaged: its trees do not fit trees_share={model.trees_share_}.")
     model.n_features_in_ = len(plan.columns)
@@ -213,6 +222,13 @@ def _restore(kind: Any, header: dict[str, Any], tensors: Tensors, path: str) -> 
     if hasattr(head, "classes_"):
         model.classes_ = head.classes_
     return model
+
+
+def _scores(stored: dict[str, Any], path: str) -> dict[str, float]:
+    """Return the scores of held-out rows by name."""
+    if not all(type(score) in (int, float) and 0 <= score <= sys.float_info.max for score in stored.values()):
+        raise InputError(f"{path} is damaged: held_out_scores has a value that is no score.")
+    return {name: float(score) for name, score in stored.items()}
 
 
 def _trees(plan: TablePlan, head: Any, tensors: Tensors) -> Trees | None:

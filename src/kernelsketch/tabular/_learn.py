@@ -1,8 +1,9 @@
 """From features and targets to a model: folds, C, calibration, the blend with boosted trees, and the final fit.
 
 Every fold learns weights of columns from its own training rows, so that its held-out rows are new to its model. They
-choose C, the calibration and the share of the trees. Each fold has its views, a part of the hashes, and a model that
-learns from its part of the codes. The final model learns from the codes of all folds and from all rows.
+choose C, the calibration and the share of the trees; for the score of a fold, the other folds choose. Each fold has its
+views, a part of the hashes, and a model that learns from its part of the codes. The final model learns from the codes
+of all folds and from all rows.
 """
 
 from __future__ import annotations
@@ -34,9 +35,10 @@ from ..linear import (
 )
 from ..serving import Calibration, decided_classes
 from ._bins import Bins
-from ._boosting import MOST_WORK, STEP, Blend, Boosting, best_temperature, grow_blend, mean_trees, squared_error
+from ._boosting import MOST_WORK, STEP, Blend, Boosting, best_temperature, grow_blend, mean_trees
 from ._effort import WEIGHTS_SHARE, Clock, Effort, fitting_effort
 from ._features import Features
+from ._scores import CrossFitted, HeldOut, others_of
 from ._trees import Trees
 from ._views import Views, plain_views, union_of_views, weighted_views
 from ._weights import targets_of
@@ -49,8 +51,7 @@ class Learned(NamedTuple):
     """A trained model: views of the features, a linear model on their codes, and trees with a share in the blend.
 
     The logarithms of the probabilities of the blend are divided by ``temperature``.
-    ``score`` is the accuracy, or the coefficient of determination, of the held-out rows. ``effort`` is the work that
-    was done, with what the clock decided.
+    ``held_out`` has the scores of the held-out rows. ``effort`` is the work that was done, with what the clock decided.
     """
 
     views: Views
@@ -58,7 +59,7 @@ class Learned(NamedTuple):
     trees: Trees | None
     trees_share: float
     temperature: float
-    score: float
+    held_out: HeldOut
     effort: Effort
 
 
@@ -85,6 +86,7 @@ class Learner:
         self._is_class, self._class_weight = is_class, class_weight
         self._effort, self._clock, self._seed, self._threads, self._say = effort, clock, seed, threads, say
         self._progress = progress
+        self._repeats = False  # whether rows were repeated, so that models have seen their held-out rows
 
     def learn(self) -> Learned:
         """Choose C and the blend with held-out rows, and train on all rows."""
@@ -98,7 +100,7 @@ class Learner:
             )
         folds = self._folds(labels, weights)
         if not any(len(fold.test) for fold in folds):  # too few rows have a weight
-            times = self._effort.n_folds
+            times, self._repeats = self._effort.n_folds, True
             self._take(np.tile(np.arange(len(labels)), times))
             labels, weights = np.tile(labels, times), np.tile(weights, times)
             folds = self._folds(labels, weights)
@@ -113,17 +115,26 @@ class Learner:
         start, test = monotonic(), np.concatenate([fold.test for fold in folds])
         values = self._held_out(members, codes, folds, labels, weights)
         seconds = monotonic() - start
-        C, predicted, calibration = self._choose(values, labels[test], weights[test])
-        blend, trees = self._blended(folds, predicted, labels, weights, seconds)
+        numbers = np.repeat(np.arange(len(folds)), [len(fold.test) for fold in folds])
+        C, predicted, calibration, crossed = self._choose(values, labels[test], weights[test], numbers)
+        blend, trees = self._blended(folds, predicted, crossed, labels, weights, seconds)
         self.__dict__.pop("_bins", None)  # the fit needs the memory
         model = self._fit(model.set_params(C=C), codes, calibration)
         self._say(f"trained with C={C:g}, {self._clock.elapsed:.1f} s")
-        score = self._score(blend.predicted, labels[test], weights[test])
+        held_out = crossed.held_out()
+        if self._repeats:
+            held_out = held_out._replace(error=np.nan)
         temperature = best_temperature(blend.predicted, labels[test], weights[test]) if self._is_class else 1.0
-        return Learned(views, model, trees, blend.share, temperature, score, self._effort)
+        return Learned(views, model, trees, blend.share, temperature, held_out, self._effort)
 
     def _blended(
-        self, folds: list[Fold], predicted: Array, labels: Array, weights: Array, final_seconds: float
+        self,
+        folds: list[Fold],
+        predicted: Array,
+        crossed: CrossFitted,
+        labels: Array,
+        weights: Array,
+        final_seconds: float,
     ) -> tuple[Blend, Trees | None]:
         """Return the blend of what models predict for held-out rows with trees, and the trees.
 
@@ -142,6 +153,7 @@ class Learner:
             most=self._effort.n_trees,
             is_class=self._is_class,
             may_go_on=self._room_for_trees(final_seconds, boosts),
+            watch=crossed.add_trees,
         )
         if not blend.n_trees:
             return blend, None
@@ -188,6 +200,7 @@ class Learner:
             self._say(f"training on {n_rows} of {n} rows")
         if too_few(self._y[part], self._is_class, self._effort.n_folds):
             part = np.tile(part, self._effort.n_folds)  # so that cross-validation trains on every row
+            self._repeats = True
         if len(part) != n:
             self._take(part)
 
@@ -293,26 +306,34 @@ class Learner:
         return views
 
     def _choose(
-        self, values: list[list[Array]], labels: Array, weights: Array
-    ) -> tuple[float, Array, Calibration | None]:
-        """Return the best C, what its models predict for the held-out rows, and the calibration of these."""
-        Cs = np.sort(np.asarray(self._effort.Cs))  # of which the values may have the first ones only
-        joined = [np.concatenate(of_C).astype(np.float64) for of_C in zip(*values, strict=True)]
-        if not self._is_class:
-            errors = [squared_error(predicted, labels, weights) for predicted in joined]
-            best = int(np.argmin(errors))
-            return float(Cs[best]), joined[best], None
-        scores = [np.average(decided_classes(found) == labels, weights=weights) for found in joined]
-        best = int(np.argmax(scores))
-        calibration = fit_calibration(joined[best], labels, int(self._labels().max()) + 1, weights)
-        return float(Cs[best]), calibration.probabilities(joined[best]), calibration
+        self, values: list[list[Array]], labels: Array, weights: Array, folds: Array
+    ) -> tuple[float, Array, Calibration | None, CrossFitted]:
+        """Return the best C, what its models predict for the held-out rows, and the calibration of these.
 
-    def _score(self, predicted: Array, labels: Array, weights: Array) -> float:
-        if self._is_class:
-            return float(np.average(predicted.argmax(axis=1) == labels, weights=weights))
-        mean = np.average(labels, weights=weights)
-        variance = float(np.average((labels - mean) ** 2, weights=weights))
-        return 1 - squared_error(predicted, labels, weights) / variance if variance > 0 else 0.0
+        The last are predictions with the C and the calibration that the folds other than that of a row choose.
+        """
+        joined = [np.concatenate(of_C).astype(np.float64) for of_C in zip(*values, strict=True)]
+        losses = [self._row_losses(found, labels) for found in joined]
+        gains = [1 - of_C if self._is_class else -of_C for of_C in losses]
+        n_classes = int(self._labels().max()) + 1 if self._is_class else 0
+
+        def chosen(rows: Any) -> tuple[int, Calibration | None]:
+            best = int(np.argmax([np.average(of_C[rows], weights=weights[rows]) for of_C in gains]))
+            if not self._is_class:
+                return best, None
+            return best, fit_calibration(joined[best][rows], labels[rows], n_classes, weights[rows])
+
+        def predicted(best: int, calibration: Calibration | None, rows: Any) -> Array:
+            return joined[best][rows] if calibration is None else calibration.probabilities(joined[best][rows])
+
+        best, calibration = chosen(slice(None))
+        of_best = predicted(best, calibration, slice(None))
+        crossed = np.empty_like(of_best)
+        for fold in np.unique(folds):
+            crossed[folds == fold] = predicted(*chosen(others_of(folds, fold)), folds == fold)
+        Cs = np.sort(np.asarray(self._effort.Cs))  # of which the values may have the first ones only
+        held_out = CrossFitted(crossed, labels, weights, folds, is_class=self._is_class)
+        return float(Cs[best]), of_best, calibration, held_out
 
     def _fit(self, model: Any, codes: PackedCodes, calibration: Calibration | None) -> Any:
         with ignored_scales():

@@ -136,7 +136,9 @@ def _tabular(model: Any, header: dict[str, Any]) -> dict[str, Any]:
         "effort": model.effort_["effort"],
         "view_names": header["views"].split(","),
         "trees_share": model.trees_share_,
+        "held_out_metric": model.held_out_metric_,
         "held_out_score": model.held_out_score_,
+        "held_out_error": model.held_out_error_ if np.isfinite(model.held_out_error_) else None,
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import replace
 from typing import Any
@@ -50,7 +51,7 @@ def train_table(task: Train, stream: RowStream, meter: ProgressMeter) -> tuple[d
         "fitted_effort": model.effort_,
         "n_components": int(model.model_.n_components),
         "C": float(model.model_.C),
-        "held_out_r2" if task.regression else "held_out_accuracy": model.held_out_score_,
+        **_held_out(model),
         "trees_share": model.trees_share_,
         "columns": column_facts(model),
         "read_seconds": read_seconds,
@@ -58,6 +59,17 @@ def train_table(task: Train, stream: RowStream, meter: ProgressMeter) -> tuple[d
         "peak_bytes": peak_bytes(),
     }
     return facts, _lines(facts, stream)
+
+
+def _held_out(model: Any) -> dict[str, Any]:
+    """Return the scores of held-out rows, whose names begin with ``held_out_``."""
+    error = model.held_out_error_
+    return {
+        "held_out_metric": model.held_out_metric_,
+        "held_out_r2" if model.held_out_metric_ == "R2" else "held_out_accuracy": model.held_out_score_,
+        "held_out_standard_error": error if math.isfinite(error) else None,
+        **{f"held_out_{name}": score for name, score in model.held_out_scores_.items()},
+    }
 
 
 def save_model(model: Any, task: Train, stream: RowStream, rows: int) -> dict[str, Any]:
@@ -204,14 +216,25 @@ def _lines(facts: dict[str, Any], stream: Any) -> dict[str, str]:
     lines["blend"] = f"C={facts['C']:g}, " + (
         f"boosted trees have a share of {100 * facts['trees_share']:.0f} %" if facts["trees_share"] else "no trees"
     )
-    lines["held out"] = (
-        f"accuracy {100 * facts['held_out_accuracy']:.2f} %"
-        if "held_out_accuracy" in facts
-        else f"R2 {facts['held_out_r2']:.4f}"
-    )
+    lines["held out"] = _held_out_text(facts)
     times = [format_duration(facts[name]) for name in ("read_seconds", "learn_seconds")]
     lines["time"] = f"{times[0]} for reading, {times[1]} for learning"
     return lines | saved_lines(facts)
+
+
+def _held_out_text(facts: dict[str, Any]) -> str:
+    """Return the scores of held-out rows beside those of predicting the same for every row."""
+    error = facts["held_out_standard_error"]
+    if "held_out_r2" in facts:
+        margin = "" if error is None else f" ± {error:.4f}"
+        rmse, baseline = facts["held_out_rmse"], facts["held_out_baseline_rmse"]
+        return f"R2 {facts['held_out_r2']:.4f}{margin}, RMSE {rmse:.4g} (the mean: {baseline:.4g})"
+    margin = "" if error is None else f" ± {100 * error:.2f}"
+    auc = f", AUC {facts['held_out_auc']:.4f}" if "held_out_auc" in facts else ""
+    return (
+        f"{facts['held_out_metric']} {100 * facts['held_out_accuracy']:.2f} %{margin} (the largest class: "
+        f"{100 * facts['held_out_baseline_accuracy']:.2f} %){auc}, log-loss {facts['held_out_log_loss']:.4f}"
+    )
 
 
 def _effort_text(effort: dict[str, Any], rows: int) -> str:
