@@ -106,4 +106,4 @@ class CrossFitted:
 def others_of(folds: Array, fold: int) -> Array:
     """Return the rows of the other folds, or all rows if there are no others."""
     others = folds != fold
-    return others if others.any() else ~others
+    return np.asarray(others if others.any() else ~others)
