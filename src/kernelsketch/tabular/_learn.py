@@ -138,8 +138,8 @@ class Learner:
     ) -> tuple[Blend, Trees | None]:
         """Return the blend of what models predict for held-out rows with trees, and the trees.
 
-        The trees of classes are the mean of those of the folds and of those of all rows, with equal shares: a mean
-        varies less. Predictions of numbers gain more from all rows.
+        The trees of two classes are the mean of those of the folds and of those of all rows, with equal shares: a mean
+        varies less. Predictions of numbers gain more from all rows, and trees of many classes would take too long.
         """
         test, boosts = np.concatenate([fold.test for fold in folds]), self._boosts(folds, labels, weights)
         if not boosts:
@@ -157,7 +157,7 @@ class Learner:
         )
         if not blend.n_trees:
             return blend, None
-        if not self._is_class:
+        if not (self._is_class and labels.max() == 1):
             boosts.clear()
         for boost in boosts:
             boost.finish()  # the trees of all rows need the memory
