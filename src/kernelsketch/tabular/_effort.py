@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from numbers import Integral, Real
+from numbers import Integral
 from time import monotonic
 from typing import Any
 
@@ -69,7 +69,8 @@ def effort_of(given: str | dict[str, Any]) -> Effort:
         return isinstance(value, Integral) and not isinstance(value, bool) and least <= int(value) < 2**31
 
     def is_positive(value: Any) -> bool:
-        return isinstance(value, Real) and not isinstance(value, bool) and 0 < float(value) <= sys.float_info.max
+        kinds = (int, float, np.integer, np.floating)
+        return isinstance(value, kinds) and not isinstance(value, bool) and bool(0 < value <= sys.float_info.max)
 
     known = EFFORTS["quick"].settings().keys()
     for words, keys in (("lacks the key", known - given.keys()), ("has an unknown key", given.keys() - known)):
