@@ -1,5 +1,7 @@
 """The sources: NVRTC compiles every kernel, for the oldest GPUs and for new ones, on machines without a GPU."""
 
+import re
+
 import nvrtc
 import pytest
 
@@ -36,6 +38,30 @@ def test_kernels_compile(concept, architecture):
         (*options_for(64 if architecture == "compute_75" else 227), f"--gpu-architecture={architecture}"),
     )
     assert f"{concept}_".encode() in code, messages
+
+
+FEW_BYTES = 16  # of a thread that the compiler may keep in memory instead of registers
+SPILLS = {("gcws", "sm_75"): {"gcws_sample_together"}}  # known
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("concept", CONCEPTS)
+@pytest.mark.parametrize("architecture", ["sm_75", "sm_80", "sm_90"])
+def test_kernels_keep_their_numbers_in_registers(concept, architecture):
+    library = nvrtc.find()
+    if library is None:
+        pytest.skip("NVRTC is not installed: pip install nvidia-cuda-nvrtc-cu12")
+    kib = {"sm_75": 64, "sm_80": 163, "sm_90": 227}[architecture]
+    options = (*options_for(kib), f"--gpu-architecture={architecture}", "--ptxas-options=-v")
+    messages, _ = nvrtc.compile_kernels(library, source_of(concept), options)
+    spills, kernel = {}, None
+    for line in messages.splitlines():
+        if found := re.search(r"Compiling entry function '(\w+)'", line):
+            kernel = found[1]
+        elif found := re.search(r"(\d+) bytes spill stores", line):
+            spills[kernel] = int(found[1])
+    assert spills, messages
+    assert {name for name, stored in spills.items() if stored > FEW_BYTES} <= SPILLS.get((concept, architecture), set())
 
 
 def test_errors_are_found():

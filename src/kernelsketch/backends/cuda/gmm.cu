@@ -95,12 +95,11 @@ __device__ void dense(const Side<T>& a, const Side<T>& b, i64 vectors, T* out, i
   int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
   int top = warp / kWarpColumns * 4 * kRows + lane / 8, left = warp % kWarpColumns * 8 * kColumns + lane % 8;
   i64 first_row = (i64)blockIdx.y * kTileRows, first_column = (i64)blockIdx.x * kTileColumns;
-  Copies copies(a.packed, first_row, b.packed, first_column, vectors);
+  Copies copies(stages, a.packed, first_row, b.packed, first_column, vectors);
   T sums[kRows][kColumns];
   each_pair<kRows, kColumns>([&](int i, int j) { sums[i][j] = 0; });
-  int steps = (int)(vectors / kVectors);
-  copies.each(stages, vectors, [&](int step, const uint4* a_vectors, const uint4* b_vectors) {
-    const Vec *a_stage = (const Vec*)a_vectors + top, *b_stage = (const Vec*)b_vectors + left;
+  for (int step = 0; copies.next(); ++step) {
+    const Vec *a_stage = (const Vec*)copies.rows() + top, *b_stage = (const Vec*)copies.columns() + left;
 #pragma unroll
     for (int g = 0; g < kFeatures / kGroup; ++g) {
       T w[kColumns][kGroup];
@@ -122,7 +121,7 @@ __device__ void dense(const Side<T>& a, const Side<T>& b, i64 vectors, T* out, i
         }
       }
     }
-    if ((step + 1) * kFeatures % kChunk == 0 || step + 1 == steps) {
+    if ((step + 1) * kFeatures % kChunk == 0 || copies.left == 0) {
       bool start = step * kFeatures < kChunk;
       each_pair<kRows, kColumns>([&](int i, int j) {
         double* total = totals + (i * kColumns + j) * kThreads;
@@ -130,7 +129,7 @@ __device__ void dense(const Side<T>& a, const Side<T>& b, i64 vectors, T* out, i
         sums[i][j] = 0;
       });
     }
-  });
+  }
   T column_sums[kColumns], column_norms[kColumns];
   bool column_filled[kColumns];
 #pragma unroll
@@ -165,11 +164,11 @@ __device__ void bytes(const u32* a, const T* a_norms, i64 n, const u32* b, const
   int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
   int top = warp / 2 * 4 * kRows + lane / 8, left = warp % 2 * 8 * kColumns + lane % 8;
   i64 first_row = (i64)blockIdx.y * kTileRows, first_column = (i64)blockIdx.x * kTileColumns;
-  Copies copies(a, first_row, b, first_column, vectors);
+  Copies copies(stages, a, first_row, b, first_column, vectors);
   u32 sums[kRows][kColumns];
   each_pair<kRows, kColumns>([&](int i, int j) { sums[i][j] = 0; });
-  copies.each(stages, vectors, [&](int, const uint4* a_stage, const uint4* b_stage) {
-    a_stage += top, b_stage += left;
+  while (copies.next()) {
+    const uint4 *a_stage = copies.rows() + top, *b_stage = copies.columns() + left;
 #pragma unroll
     for (int v = 0; v < kVectors; ++v) {
       uint4 u[kRows];
@@ -187,7 +186,7 @@ __device__ void bytes(const u32* a, const T* a_norms, i64 n, const u32* b, const
         }
       }
     }
-  });
+  }
   __syncthreads();
   u32* found = (u32*)shared + threadIdx.x;  // where a loop over rows can read them
   each_pair<kRows, kColumns>([&](int i, int j) { found[(i * kColumns + j) * kThreads] = sums[i][j]; });

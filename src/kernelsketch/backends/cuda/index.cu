@@ -170,12 +170,11 @@ extern "C" __global__ void KS_LAUNCH_BOUNDS(128, 3)
   int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
   int top = warp * 4 * kRows + lane / 8, left = lane % 8;
   i64 first_row = (i64)blockIdx.y * kTileRows, first_column = (i64)blockIdx.x * kTileColumns;
-  Copies copies(a, first_row, b, first_column, words * kPlanes / 4);
   u32 counts[kRows][kColumns], bands[kRows][kColumns];  // the first bit of a count says that a band is equal
   each_pair<kRows, kColumns>([&](int i, int j) { counts[i][j] = bands[i][j] = 0; });
   int inside = 0, open = (int)tables;
-  copies.each(stages, words * kPlanes / 4, [&](int, const uint4* a_stage, const uint4* b_stage) {
-    a_stage += top, b_stage += left;
+  for (Copies copies(stages, a, first_row, b, first_column, words * kPlanes / 4); copies.next();) {
+    const uint4 *a_stage = copies.rows() + top, *b_stage = copies.columns() + left;
 #pragma unroll
     for (int word = 0; word < kWords; ++word) {
       u32 differ[kRows][kColumns];
@@ -210,7 +209,7 @@ extern "C" __global__ void KS_LAUNCH_BOUNDS(128, 3)
         each_pair<kRows, kColumns>([&](int i, int j) { counts[i][j] |= bands[i][j] ? 0x80000000u : 0u; });
       }
     }
-  });
+  }
   each_pair<kRows, kColumns>([&](int i, int j) {
     i64 row = first_row + top + 4 * i, column = first_column + left + 8 * j;
     bool candidate = tables == 0 || counts[i][j] >> 31;

@@ -41,19 +41,31 @@ __device__ void pack(const T* x, i64 n, i64 d, i64 stride, i64 padded_rows, i64 
   }
 }
 
-// Copies the vectors of a tile's rows and columns to shared memory, stage by stage: kVectors per row, rows first.
+// Copies the vectors of a tile's rows and columns to shared memory, stage by stage: kVectors per row, rows first. There is
+// shared memory for two stages: while one is worked on, the next one is copied.
+//
+//   for (Copies copies(...); copies.next();) work(copies.rows(), copies.columns());
+//
+// It is a loop and not a function that calls its work, because the compiler then keeps all sums of index_count in registers.
 template <int kTileRows, int kTileColumns, int kVectors, int kThreads>
 struct Stages {
   static constexpr int kSize = (kTileRows + kTileColumns) * kVectors;
   static_assert(kThreads % kTileRows == 0 && kThreads % kTileColumns == 0 && kTogether % kTileRows == 0,
                 "whole copies");
   static_assert(kTileRows * kVectors % kThreads == 0 && kTileColumns * kVectors % kThreads == 0, "whole copies");
+  uint4* stages;
   const uint4* a;
   const uint4* b;
+  int left;          // stages that are to come
+  int side = kSize;  // place of the stage that is worked on, 0 or kSize
 
-  __device__ __forceinline__ Stages(const void* a, i64 first_row, const void* b, i64 first_column, i64 vectors)
-      : a(start((const uint4*)a, first_row, vectors, kTileRows)),
-        b(start((const uint4*)b, first_column, vectors, kTileColumns)) {}
+  __device__ __forceinline__ Stages(uint4* stages, const void* a, i64 first_row, const void* b, i64 first_column,
+                                    i64 vectors)
+      : stages(stages), a(start((const uint4*)a, first_row, vectors, kTileRows)),
+        b(start((const uint4*)b, first_column, vectors, kTileColumns)), left((int)(vectors / kVectors)) {
+    load(stages);
+    end_copies();
+  }
 
   static __device__ __forceinline__ const uint4* start(const uint4* packed, i64 first, i64 vectors, int tile) {
     return packed + first / kTogether * vectors * kTogether + first % kTogether + threadIdx.x / tile * kTogether +
@@ -72,23 +84,19 @@ struct Stages {
     b += kVectors * kTogether;
   }
 
-  // Calls work(step, vectors of the rows, vectors of the columns) stage by stage, while the next stage is copied. There is
-  // shared memory for two stages.
-  template <class Work>
-  __device__ __forceinline__ void each(uint4* stages, i64 vectors, Work work) {
-    int steps = (int)(vectors / kVectors), side = 0;
-    load(stages);
+  // Waits for the next stage and begins to copy the one after it. Returns false after the last.
+  __device__ __forceinline__ bool next() {
+    if (left == 0) return false;
+    copies_done<0>();
+    __syncthreads();
+    side = kSize - side;
+    if (--left > 0) load(stages + (kSize - side));
     end_copies();
-    for (int step = 0; step < steps; ++step) {
-      copies_done<0>();
-      __syncthreads();
-      const uint4* stage = stages + side;
-      side ^= kSize;
-      if (step + 1 < steps) load(stages + side);
-      end_copies();
-      work(step, stage, stage + kTileRows * kVectors);
-    }
+    return true;
   }
+
+  __device__ __forceinline__ const uint4* rows() const { return stages + side; }
+  __device__ __forceinline__ const uint4* columns() const { return stages + side + kTileRows * kVectors; }
 };
 
 // Calls found(value of a, place of b) for the keys that a row of a, from `first` to `last`, has in common with a row of b,
