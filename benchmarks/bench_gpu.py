@@ -44,6 +44,7 @@ from kernelsketch.backends.cpu import CpuBackend
 from kernelsketch.backends.cuda import _linear
 from kernelsketch.backends.cuda._device import current_gpu
 from kernelsketch.linear._code_table import table_of
+from kernelsketch.serving import stride_of
 
 CORES = len(os.sched_getaffinity(0))
 DATA = Path(os.environ.get("KERNELSKETCH_DATA", "."))
@@ -166,7 +167,7 @@ def learning(name: str, k: int, most: int, scaled: bool) -> None:
     seconds = on_gpu(lambda: cuda.gcws_codes(DenseRows(placed), params, 8, 0))
     note(f"GCWS codes, {title}", "cuda", seconds, work)
     table = table_of(ks.GCWS(k).fit(placed).codes(placed))
-    problems, stride = (1 if y.max() == 1 else int(y.max()) + 1), table.stride
+    problems, stride = (1 if y.max() == 1 else int(y.max()) + 1), stride_of(len(table.used_codes))
     w = cp.random.standard_normal((problems, k, stride), dtype=np.float32)
     bias, beta = np.zeros(problems), cp.random.standard_normal((problems, len(X)), dtype=np.float32)
     seconds = on_gpu(lambda: cuda.linear_decide(table.codes, table.empty, 1.0, w, bias))
@@ -231,8 +232,8 @@ def index(n: int = 1_000_000, d: int = 64, asked: int = 10_000, k: int = 10) -> 
     )
     placed, title = cp.asarray(queries), f"{k} neighbours of {asked} queries, {n} x {d}"
     index = ks.GCWSIndex(k, n_tables=0, n_components=128, n_jobs=-1)
-    note(f"fit of an index, {n} x {d}, 128 codes", "cuda, CuPy in", by_clock(lambda: index.fit(cp.asarray(rows_)), 1))
-    note(f"fit of an index, {n} x {d}, 128 codes", f"processor, {CORES} threads", by_clock(lambda: index.fit(rows_), 1))
+    note(f"fit of an index, {n} x {d}, 128 codes", "cuda, CuPy in", by_clock(lambda: index.fit(cp.asarray(rows_))))
+    note(f"fit of an index, {n} x {d}, 128 codes", f"processor, {CORES} threads", by_clock(lambda: index.fit(rows_)))
     index.set_params(n_rerank=n)
     work = float(n) * asked * d
     exact = index.kneighbors(placed)[1].get()
