@@ -33,6 +33,7 @@ LEAST_GAIN = 3e-3  # relative decrease of the loss for which the trees go on gro
 PATIENCE = 2  # steps in a row without such a decrease, after which they stop
 SHARES = np.arange(20) / 20  # of the trees in a blend; below 1, so that no probability is 0
 MOST_WORK = 1500  # features times outputs; above it the trees take longer than everything else
+MOST_OUTPUTS = 10  # for which trees of several sizes grow
 BATCH_BYTES = 1 << 23  # per thread, of the features of rows that are predicted at a time
 LEAVES = (31, 8, 3)  # of the trees of each size
 LEAF_ROWS, RATE, RIDGE = 10, 0.1, 0.3

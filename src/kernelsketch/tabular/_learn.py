@@ -35,7 +35,17 @@ from ..linear import (
 )
 from ..serving import Calibration, decided_classes
 from ._bins import Bins
-from ._boosting import LEAVES, MOST_WORK, STEP, Blend, Boosting, best_temperature, grow_blend, mean_trees
+from ._boosting import (
+    LEAVES,
+    MOST_OUTPUTS,
+    MOST_WORK,
+    STEP,
+    Blend,
+    Boosting,
+    best_temperature,
+    grow_blend,
+    mean_trees,
+)
 from ._effort import WEIGHTS_SHARE, Clock, Effort, fitting_effort
 from ._features import Features
 from ._scores import CrossFitted, HeldOut, others_of
@@ -366,7 +376,8 @@ class Learner:
         if self._is_class and not np.bincount(labels, weights > 0).all():
             return []  # trees know only the classes of rows that count
         first = [self._boosting(fold.train, labels, weights) for fold in folds]
-        return [first, *([boost.of_size(leaves) for boost in first] for leaves in LEAVES[1:])]
+        others = LEAVES[1:] if n_outputs <= MOST_OUTPUTS else ()
+        return [first, *([boost.of_size(leaves) for boost in first] for leaves in others)]
 
     def _boosting(self, rows: Array, labels: Array, weights: Array) -> Boosting:
         n_classes = int(labels.max()) + 1 if self._is_class else None
