@@ -35,7 +35,7 @@ def grown(X, y, predicted, most=120, may_go_on=always, weights=None):
     weights = np.ones(len(y)) if weights is None else weights
     boost = Boosting(Bins.of(X), train, y, weights, n_classes=2, threads=1)
     options = {"most": most, "is_class": True, "may_go_on": may_go_on}
-    return grow_blend([boost], [X[test]], predicted[test], y[test], weights[test], **options)
+    return grow_blend([[boost]], [X[test]], predicted[test], y[test], weights[test], **options)
 
 
 def boosted(X, y, n_classes, rows=None, weights=None, threads=1, **options):
@@ -133,7 +133,7 @@ class TestBlend:
     def test_no_trees_if_the_other_model_knows_everything(self):
         X, y = threshold_rule()
         known = np.where(y[:, None] == [0, 1], 1 - 1e-9, 1e-9)
-        assert grown(X, y, known)[:2] == (0, 0.0)
+        assert grown(X, y, known)[:3] == ((), 0, 0.0)
 
     def test_the_share_is_the_best_of_the_grid_on_held_out_rows(self):
         X, y = threshold_rule(400)
@@ -162,7 +162,7 @@ class TestBlend:
         predicted = np.full((len(y), 2), 0.5)
         blend = grown(X, y, predicted, weights=weights)
         changed = grown(X, np.where(weights > 0, y, 1 - y), predicted, weights=weights)
-        assert blend[:2] == changed[:2]
+        assert blend[1:3] == changed[1:3]
 
     def test_a_class_without_training_rows_has_probability_0(self):
         X, y = threshold_rule(200)
@@ -213,11 +213,41 @@ class TestModels:
         np.testing.assert_array_equal(other.predict_proba(X), model.predict_proba(X))
 
     def test_slanted_classes_need_no_trees(self):
-        """Between two concentric shells in 6 dimensions a kernel machine is far ahead."""
-        X = np.random.default_rng(0).normal(size=(500, 6))
-        y = (X**2).sum(axis=1) > 5.3
+        """Between two slanted planes in 6 dimensions a kernel machine is far ahead."""
+        rng = np.random.default_rng(0)
+        X, planes = rng.normal(size=(500, 6)), rng.normal(size=(6, 2))
+        y = (X @ planes).prod(axis=1) > 0
         model = GCWSTabularClassifier().fit(X[:400], y[:400])
         assert model.trees_share_ < 0.5
+
+    @pytest.mark.parametrize(("rule", "leaves"), [("sum", 3), ("boxes", 31)])
+    def test_held_out_rows_choose_the_size_of_trees(self, rule, leaves):
+        """Effects of single columns need small trees, boxes in many columns large ones."""
+        rng = np.random.default_rng(0)
+        X = rng.uniform(-1, 1, size=(3000, 4))
+        y = np.int64(X.sum(axis=1) + rng.logistic(size=3000) > 0) if rule == "sum" else (X > 0).sum(axis=1) % 2
+        boosts = [boosted(X, y, n_classes=2, rows=np.arange(3000) < 2000, leaves=size) for size in _boosting.LEAVES]
+        test = np.arange(2000, 3000)
+        blend = grow_blend(
+            [[boost] for boost in boosts],
+            [X[test]],
+            np.full((1000, 2), 0.5),
+            y[test],
+            np.ones(1000),
+            most=3 * _boosting.STEP,
+            is_class=True,
+            may_go_on=lambda _: True,
+        )
+        assert blend.boosts[0].leaves == leaves
+
+    def test_a_boosting_of_another_size_is_that_of_its_own_rows(self):
+        X, y = threshold_rule(300)
+        first = boosted(X, y, n_classes=2)
+        first.grow(3)
+        shared, own = first.of_size(8), boosted(X, y, n_classes=2, leaves=8)
+        for boost in (shared, own):
+            boost.grow(5)
+        np.testing.assert_array_equal(shared.predict(X), own.predict(X))
 
     def test_numbers_with_steps(self):
         X, steps = threshold_rule(600)

@@ -4,13 +4,17 @@ Trees find thresholds of single columns, where a kernel compares whole rows. On 
 of both is better than either. The trees of all folds grow together, and they stop growing when the blend of the
 held-out predictions no longer improves. If it never does, the model has no trees.
 
+Where labels say little, small trees are better: they add up the effects of few columns. So trees of three sizes grow
+beside each other, and the held-out rows choose one.
+
 Boosting takes Newton steps on the logarithmic loss, or on the squared error of numbers. Gradients and hessians are
 rounded to integers, so that the trees do not depend on the order of sums.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from copy import copy
 from typing import NamedTuple
 
 import numpy as np
@@ -29,8 +33,10 @@ LEAST_GAIN = 3e-3  # relative decrease of the loss for which the trees go on gro
 PATIENCE = 2  # steps in a row without such a decrease, after which they stop
 SHARES = np.arange(20) / 20  # of the trees in a blend; below 1, so that no probability is 0
 MOST_WORK = 1500  # features times outputs; above it the trees take longer than everything else
+MOST_OUTPUTS = 10  # for which trees of several sizes grow
 BATCH_BYTES = 1 << 23  # per thread, of the features of rows that are predicted at a time
-LEAVES, LEAF_ROWS, RATE, RIDGE = 31, 10, 0.1, 0.3
+LEAVES = (31, 8, 3)  # of the trees of each size
+LEAF_ROWS, RATE, RIDGE = 10, 0.1, 0.3
 LARGEST_BITS, SUM_BITS = 30, 39  # of the largest gradient or hessian, and of the sum of hessians
 LEAST = 1e-15
 TEMPERATURES, SHRINKAGE = 4.0, 10.0  # largest factor of logits, and the penalty of the square of its logarithm
@@ -48,13 +54,14 @@ class Boosting:
         *,
         n_classes: int | None,
         threads: int,
+        leaves: int = LEAVES[0],
         most_rows: int = 1 << 22,
     ) -> None:
         """Take the bins of all rows, and grow on at most ``most_rows`` rows of a mask that have a weight above 0."""
         used = np.flatnonzero(rows & (weights > 0))
         used = used[:: len(used) // most_rows + 1]
         self.thresholds, self._weights = bins.thresholds, weights[used]
-        self._n_classes, self._threads = n_classes, threads
+        self._n_classes, self._threads, self.leaves = n_classes, threads, leaves
         binned = np.ascontiguousarray(bins.binned[:, used])
         self._rows = processor_for(threads=threads).growth_rows(binned, bins.counts)
         self._weights /= self._weights.mean()
@@ -69,8 +76,18 @@ class Boosting:
             self._targets = ones[1:] if two else ones
             start = np.log(prior[1:] / prior[0]) if two else np.log(prior)
         self._baseline = start
-        self._raw = np.repeat(start[:, None], len(used), axis=1)
+        self._start()
+
+    def _start(self) -> None:
+        self._raw = np.repeat(self._baseline[:, None], len(self._weights), axis=1)
         self._grown: list[GrownTrees] = []
+
+    def of_size(self, leaves: int) -> Boosting:
+        """Return a boosting without trees on the same rows, which it shares, for trees of another size."""
+        found = copy(self)
+        found.leaves = leaves
+        found._start()
+        return found
 
     def grow(self, n_trees: int) -> None:
         """Add trees until each output has ``n_trees``.
@@ -83,7 +100,7 @@ class Boosting:
             gradients, hessians = self._derivatives()
             gradient_unit = _unit(np.abs(gradients).max(), LARGEST_BITS)
             hessian_unit = min(_unit(hessians.max(), LARGEST_BITS), _unit(hessians.sum(axis=1).max(), SUM_BITS))
-            growth = Growth(LEAVES, LEAF_ROWS, RIDGE * hessian_unit, RATE * hessian_unit / gradient_unit)
+            growth = Growth(self.leaves, LEAF_ROWS, RIDGE * hessian_unit, RATE * hessian_unit / gradient_unit)
             grown = self._rows.grow(_integers(gradients, gradient_unit), _integers(hessians, hessian_unit), growth)
             self._raw += grown.values
             nodes = grown[:-1]
@@ -129,7 +146,8 @@ def trees_of(grown: list[GrownTrees], thresholds: list[Array], baseline: Array) 
     """Return the trees of all rounds, with thresholds instead of bins."""
     sizes = np.concatenate([np.zeros(0, np.int64), *(part.sizes for part in grown)])
     starts = np.cumsum(sizes) - sizes
-    exists = np.arange(2 * LEAVES - 1) < sizes[:, None]
+    width = grown[0].feature.shape[1] if grown else 0
+    exists = np.arange(width) < sizes[:, None]
 
     def joined(name: str) -> Array:
         parts = [getattr(part, name) for part in grown]
@@ -179,15 +197,16 @@ def predict_trees(trees: Trees, features: Array, is_class: bool, threads: int) -
 
 
 class Blend(NamedTuple):
-    """The number of trees per output, their share in the blend, and what the blend predicts for held-out rows."""
+    """Which boostings have the trees, their number per output, their share, and what held-out rows are predicted."""
 
+    boosts: Sequence[Boosting]
     n_trees: int
     share: float
     predicted: Array
 
 
 def grow_blend(
-    boosts: list[Boosting],
+    sizes: Sequence[Sequence[Boosting]],
     held_out: list[Array | Features],
     predicted: Array,
     labels: Array,
@@ -198,27 +217,33 @@ def grow_blend(
     may_go_on: Callable[[int], bool],
     watch: Callable[[Array], None] = lambda _: None,
 ) -> Blend:
-    """Grow the trees of all folds while the blend with the other predictions improves, and return the best blend.
+    """Grow the trees of all folds while their blend with the other predictions improves, and return the best blend.
 
-    ``held_out`` has the features of the held-out rows of each fold, and ``predicted`` what the other model predicts
-    for them, all folds one after the other. ``watch`` receives what the trees predict for these rows after each step.
+    ``sizes`` has the boostings of all folds for each size of trees. ``held_out`` has the features of the held-out rows
+    of each fold, and ``predicted`` what the other model predicts for them, all folds one after the other. ``watch``
+    receives what the trees predict for these rows after each step.
     """
     loss_of = log_loss if is_class else squared_error
-    best, least = Blend(0, 0.0, predicted), loss_of(predicted, labels, weights)
-    waited = 0
-    for size in range(STEP, most + 1, STEP):
-        if waited == PATIENCE or not may_go_on(size):
+    best, least = Blend((), 0, 0.0, predicted), loss_of(predicted, labels, weights)
+    least_of, waited = [least] * len(sizes), [0] * len(sizes)
+    for n_trees in range(STEP, most + 1, STEP):
+        if min(waited) == PATIENCE or not may_go_on(n_trees):
             break
-        for boost in boosts:
-            boost.grow(size)
-        by_trees = np.concatenate([boost.predict(rows) for boost, rows in zip(boosts, held_out, strict=True)])
-        watch(by_trees)
-        losses = [loss_of(mixed(predicted, by_trees, share), labels, weights) for share in SHARES]
-        found = int(np.argmin(losses))
-        waited += 1
-        if losses[found] < least * (1 - LEAST_GAIN):
-            share, least, waited = float(SHARES[found]), losses[found], 0
-            best = Blend(size, share, mixed(predicted, by_trees, share))
+        for i, boosts in enumerate(sizes):
+            if waited[i] == PATIENCE:
+                continue
+            for boost in boosts:
+                boost.grow(n_trees)
+            by_trees = np.concatenate([boost.predict(rows) for boost, rows in zip(boosts, held_out, strict=True)])
+            watch(by_trees)
+            losses = [loss_of(mixed(predicted, by_trees, share), labels, weights) for share in SHARES]
+            found = int(np.argmin(losses))
+            waited[i] += 1
+            if losses[found] < least_of[i] * (1 - LEAST_GAIN):
+                least_of[i], waited[i] = losses[found], 0
+                if losses[found] < least:
+                    share, least = float(SHARES[found]), losses[found]
+                    best = Blend(boosts, n_trees, share, mixed(predicted, by_trees, share))
     return best
 
 

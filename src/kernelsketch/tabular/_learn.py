@@ -35,7 +35,17 @@ from ..linear import (
 )
 from ..serving import Calibration, decided_classes
 from ._bins import Bins
-from ._boosting import MOST_WORK, STEP, Blend, Boosting, best_temperature, grow_blend, mean_trees
+from ._boosting import (
+    LEAVES,
+    MOST_OUTPUTS,
+    MOST_WORK,
+    STEP,
+    Blend,
+    Boosting,
+    best_temperature,
+    grow_blend,
+    mean_trees,
+)
 from ._effort import WEIGHTS_SHARE, Clock, Effort, fitting_effort
 from ._features import Features
 from ._scores import CrossFitted, HeldOut, others_of
@@ -141,31 +151,33 @@ class Learner:
         The trees of two classes are the mean of those of the folds and of those of all rows, with equal shares: a mean
         varies less. Predictions of numbers gain more from all rows, and trees of many classes would take too long.
         """
-        test, boosts = np.concatenate([fold.test for fold in folds]), self._boosts(folds, labels, weights)
-        if not boosts:
-            return Blend(0, 0.0, predicted), None
+        test, sizes = np.concatenate([fold.test for fold in folds]), self._boosts(folds, labels, weights)
+        if not sizes:
+            return Blend((), 0, 0.0, predicted), None
         blend = grow_blend(
-            boosts,
+            sizes,
             [self._features.take(fold.test) for fold in folds],
             predicted,
             labels[test],
             weights[test],
             most=self._effort.n_trees,
             is_class=self._is_class,
-            may_go_on=self._room_for_trees(final_seconds, boosts),
+            may_go_on=self._room_for_trees(final_seconds, sizes),
             watch=crossed.add_trees,
         )
         if not blend.n_trees:
             return blend, None
-        if not (self._is_class and labels.max() == 1):
-            boosts.clear()
-        for boost in boosts:
+        leaves, of_folds = blend.boosts[0].leaves, list(blend.boosts) if self._is_class and labels.max() == 1 else []
+        sizes.clear()
+        for boost in of_folds:
             boost.finish()  # the trees of all rows need the memory
-        final = self._boosting(np.ones(len(labels), bool), labels, weights)
+        final = self._boosting(np.ones(len(labels), bool), labels, weights).of_size(leaves)
         final.grow(blend.n_trees)
-        shares = [0.5 / len(boosts)] * len(boosts) + [0.5] if boosts else [1.0]
-        trees = mean_trees([*boosts, final], shares, blend.n_trees)
-        self._say(f"{blend.n_trees} boosted trees, share {blend.share:.2f}, {self._clock.elapsed:.1f} s")
+        shares = [0.5 / len(of_folds)] * len(of_folds) + [0.5] if of_folds else [1.0]
+        trees = mean_trees([*of_folds, final], shares, blend.n_trees)
+        self._say(
+            f"{blend.n_trees} boosted trees of {leaves} leaves, share {blend.share:.2f}, {self._clock.elapsed:.1f} s"
+        )
         return blend, trees
 
     def _labels(self) -> Array:
@@ -356,14 +368,16 @@ class Learner:
         row_bytes = 8 * (features.shape[1] + width)  # as an array, and in the views
         return hash_in_parts(model, lambda rows: views.transform(features[rows]), len(features), width, row_bytes)
 
-    def _boosts(self, folds: list[Fold], labels: Array, weights: Array) -> list[Boosting]:
-        """Return trees for every fold, or none if they are not wanted or would take too long."""
+    def _boosts(self, folds: list[Fold], labels: Array, weights: Array) -> list[list[Boosting]]:
+        """Return trees of each size for every fold, or none if they are not wanted or would take too long."""
         n_outputs = 1 if not self._is_class else max(1, int(labels.max()) + 1 if labels.max() > 1 else 1)
         if self._effort.n_trees == 0 or self._features.shape[1] * n_outputs > MOST_WORK:
             return []
         if self._is_class and not np.bincount(labels, weights > 0).all():
             return []  # trees know only the classes of rows that count
-        return [self._boosting(fold.train, labels, weights) for fold in folds]
+        first = [self._boosting(fold.train, labels, weights) for fold in folds]
+        others = LEAVES[1:] if n_outputs <= MOST_OUTPUTS else ()
+        return [first, *([boost.of_size(leaves) for boost in first] for leaves in others)]
 
     def _boosting(self, rows: Array, labels: Array, weights: Array) -> Boosting:
         n_classes = int(labels.max()) + 1 if self._is_class else None
@@ -373,18 +387,18 @@ class Learner:
     def _bins(self) -> Bins:
         return Bins.of(self._features, slice(None) if self._sample_weight is None else self._sample_weight > 0)
 
-    def _room_for_trees(self, final_seconds: float, boosts: list[Boosting]) -> Callable[[int], bool]:
+    def _room_for_trees(self, final_seconds: float, sizes: list[list[Boosting]]) -> Callable[[int], bool]:
         """Return a function that says whether the budget has room for trees up to a number, in folds and finally."""
         start, done = monotonic(), 0
         if np.isfinite(self._clock.budget):
-            for boost in boosts:
+            for boost in [boost for boosts in sizes for boost in boosts]:
                 boost.grow(PILOT_TREES)
             done = PILOT_TREES
 
         def may_go_on(size: int) -> bool:
             nonlocal done
             per_tree = (monotonic() - start) / max(1, done)
-            needed = per_tree * (size - done) + 2 * per_tree * size / len(boosts)
+            needed = per_tree * (size - done) + 2 * per_tree * size / len(sizes[0])
             done = size
             fits = needed + final_seconds <= self._clock.left
             if not fits:
