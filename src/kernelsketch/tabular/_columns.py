@@ -1,6 +1,7 @@
 """What is done to each column of a table, learned from the training rows: ``TablePlan``.
 
 A number or a date part becomes one feature, standardized later; a category becomes one 0/1 feature per frequent value.
+Cycles of dates become two features each, so that times that are near on the clock or the calendar are near as numbers.
 A missing value is absent: its features are 0, where 0 is the mean of a number. A column with missing values gets one
 more 0/1 feature that says so.
 """
@@ -37,7 +38,10 @@ from ._values import (
 
 MOST_CATEGORIES = 100  # features per column; rarer categories share one feature
 LEAST_ROWS = 2  # with which a category gets a feature of its own
-DATE_PARTS = ("day", "month", "weekday", "hour")
+CYCLES = ("day", "week", "year")
+WAVES = ("wave 1", "wave 2")  # of a cycle
+PLAIN_PARTS = ("day", "month", "weekday", "hour")
+DATE_PARTS = (*PLAIN_PARTS, *(f"{cycle} {wave}" for cycle in CYCLES for wave in WAVES))
 
 
 class Feature(NamedTuple):
@@ -120,7 +124,7 @@ def _plan(column: Column) -> ColumnPlan:
         parts = tuple(part for part in DATE_PARTS if len(np.unique(date_part(present, part))) > 1)
         if not parts and not some:
             return ColumnPlan(column.name, DATE, "not used: it is constant", count)
-        words = f"date{note}: {', '.join(parts) or 'constant'}{tail}"
+        words = f"date{note}: {_parts_in_words(parts)}{tail}"
         return ColumnPlan(column.name, DATE, words, count, parts=parts, has_missing=some)
     varies = bool((present != present[0]).any())
     if not varies and not some:
@@ -145,17 +149,48 @@ def _plan_category(name: str, present: Array, count: int, some: bool, note: str,
     return ColumnPlan(name, CATEGORY, words + tail, count, categories=kept, has_other=rare, has_missing=some)
 
 
+def _parts_in_words(parts: tuple[str, ...]) -> str:
+    plain = ", ".join(part for part in parts if part in PLAIN_PARTS)
+    cycles = ", ".join(cycle for cycle in CYCLES if any(f"{cycle} {wave}" in parts for wave in WAVES))
+    return (plain or "constant") + (f"; cycles: {cycles}" if cycles else "")
+
+
 def date_part(dates: Array, part: str) -> Array:
     """Return a part of dates as numbers."""
     days = dates.astype("datetime64[D]")
     if part == "day":  # with its fraction, since 1970
         return dates.astype(DATE_UNIT).astype(np.int64) / 86400e6
+    cycle, _, wave = part.partition(" ")
+    if wave:
+        return _wave(_phase(dates, days, cycle), wave)
     if part == "month":
         return days.astype("datetime64[M]").astype(np.int64) % 12.0 + 1
     if part == "weekday":
         return (days.astype(np.int64) + 3) % 7.0
     hours: Array = (dates - days) // np.timedelta64(1, "h") * 1.0
     return hours
+
+
+def _phase(dates: Array, days: Array, cycle: str) -> Array:
+    """Return the part of a cycle that has passed, from 0 to below 1. All times of a day have one phase of the week."""
+    of_day: Array = (dates - days) / np.timedelta64(1, "D")
+    if cycle == "day":
+        return of_day
+    if cycle == "week":
+        return date_part(dates, "weekday") / 7
+    years = days.astype("datetime64[Y]")
+    first, last = (year.astype("datetime64[D]").astype(np.int64) for year in (years, years + 1))
+    return (days.astype(np.int64) - first + of_day) / (last - first)
+
+
+def _wave(phase: Array, wave: str) -> Array:
+    """Return a triangle wave, from 1 to -1 and back in a cycle; the second wave is a quarter of the cycle later.
+
+    Both together say where in the cycle a time is, and the sum of their absolute values is the same at all times. They
+    need no sine, whose last bits differ between libraries.
+    """
+    shifted = (phase + (0.0 if wave == WAVES[0] else 0.75)) % 1
+    return np.asarray(np.abs(4 * shifted - 2) - 1)
 
 
 def _merged_integers(column: Column) -> str:

@@ -39,7 +39,7 @@ _TREES = {
 SCHEMA = Schema(
     kind="a tabular model",
     format=TABULAR_FORMAT,
-    version=2,  # 1: three views at most, no temperature
+    version=3,  # 1: three views at most, no temperature; 2: no cycles of dates
     fields={
         "estimator": Field(str),
         "parameters": Field(dict),
@@ -61,7 +61,7 @@ SCHEMA = Schema(
         "column_treatments": Text("columns", "always"),
         "column_missing": Tensor("i8", ("columns",)),
         "column_flags": Tensor("u1", ("columns", len(FLAGS))),
-        "column_parts": Tensor("u1", ("columns", len(DATE_PARTS))),
+        "column_parts": Tensor("u1", ("columns", "date parts")),  # the first ones of DATE_PARTS
         "column_notations": Text("columns"),  # if one of them is not the plain one
         "category_counts": Tensor("i8", ("columns",)),
         "categories": Text("categories"),
@@ -243,7 +243,9 @@ def _trees(plan: TablePlan, head: Any, tensors: Tensors) -> Trees | None:
 
 def _columns(tensors: Tensors) -> list[ColumnPlan]:
     categories, notations = tensors.get("categories", []), tensors.get("column_notations")
-    ends = np.cumsum(tensors["category_counts"])
+    ends, parts = np.cumsum(tensors["category_counts"]), tensors["column_parts"]
+    if parts.shape[1] > len(DATE_PARTS):
+        raise InputError(f"column_parts has {parts.shape[1]} parts of dates, of which {len(DATE_PARTS)} are known.")
     if (tensors["category_counts"] < 0).any() or (ends[-1] if len(ends) else 0) != len(categories):
         raise InputError("the categories do not fit the columns.")
     found = []
@@ -256,7 +258,7 @@ def _columns(tensors: Tensors) -> list[ColumnPlan]:
                 tensors["column_treatments"][i],
                 int(tensors["column_missing"][i]),
                 categories=tuple(categories[start : int(ends[i])]),
-                parts=tuple(part for part, there in zip(DATE_PARTS, tensors["column_parts"][i], strict=True) if there),
+                parts=tuple(part for part, there in zip(DATE_PARTS, parts[i], strict=False) if there),
                 notation=notations[i] if notations else "",
                 **{flag: bool(there) for flag, there in zip(FLAGS, tensors["column_flags"][i], strict=True)},
             )
