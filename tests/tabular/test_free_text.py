@@ -82,7 +82,7 @@ def test_a_column_of_text():
     plan = TablePlan.of(read_table(X))
     column = plan.columns[1]
     words = column.text.words
-    assert column.treatment == f"text: {len(words)} words and 30 components"
+    assert column.treatment == f"text: up to {len(words)} words and 30 components"
     assert {"junior", "senior", "chief", "engineer", "norton"} <= set(words)
     assert column.kind == "category"
     names = [feature.name for feature in plan.features]
@@ -142,7 +142,7 @@ def test_categories_with_long_names_are_text_too():
     rng = np.random.default_rng(0)
     X = pandas.DataFrame({"a": rng.choice(titles(40)[0], 400), "b": rng.choice([f"city {i}" for i in range(40)], 400)})
     first, second = TablePlan.of(read_table(X)).columns
-    assert first.treatment == f"40 categories; text: {len(first.text.words)} words and 30 components"
+    assert first.treatment == f"40 categories; text: up to {len(first.text.words)} words and 30 components"
     assert len(first.categories) == 40
     assert second.treatment == "40 categories"
     assert second.text is None
@@ -209,7 +209,7 @@ class TestTargets:
         assert {"junior", "chief"} <= set(text.words) <= set(whole.words)
         assert len(set(text.words) & {place.lower() for place in PLACES}) <= 2
         assert 0 < text.directions.shape[1] < whole.directions.shape[1]
-        assert TablePlan.of(read_table(X), targets).columns[1].treatment == text.in_words
+        assert TablePlan.of(read_table(X), targets).columns[1].treatment == f"text: {text.in_words}"
 
     def test_the_procedure_is_that_of_scipy(self):
         rng = np.random.default_rng(0)

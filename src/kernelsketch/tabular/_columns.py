@@ -147,14 +147,15 @@ def _plan(column: Column, targets: Array | None) -> ColumnPlan:
 def _plan_category(
     name: str, present: Array, targets: Array | None, count: int, some: bool, note: str, tail: str
 ) -> ColumnPlan:
-    counts = Counter(present.tolist())
+    counts, most = Counter(present.tolist()), "up to " if targets is None else ""
     values = sorted(counts, key=lambda value: (-counts[value], value))
     if len(values) == 1 and not some:
         return ColumnPlan(name, CATEGORY, f"not used: it has one category{note}", count)
     if len(values) > 20 and len(values) > 0.9 * len(present):
         text = _free_text(values, present, targets)
         if text is not None:
-            return ColumnPlan(name, CATEGORY, text.in_words + note + tail, count, has_missing=some, text=text)
+            words = f"text: {most}{text.in_words}{note}{tail}"
+            return ColumnPlan(name, CATEGORY, words, count, has_missing=some, text=text)
         return ColumnPlan(name, CATEGORY, f"not used: nearly every row has its own category{note}", count)
     kept = tuple(value for value in values[:MOST_CATEGORIES] if counts[value] >= LEAST_ROWS)
     rare = len(kept) < len(values)
@@ -163,7 +164,7 @@ def _plan_category(
     words = f"{len(values)} categories{note}"
     words += f", {len(values) - len(kept)} of them rare" if rare else ""
     text = _free_text(values, present, targets) if sum(map(len, values)) > LEAST_LENGTH * len(values) else None
-    words += f"; {text.in_words}" if text else ""
+    words += f"; text: {most}{text.in_words}" if text else ""
     return ColumnPlan(name, CATEGORY, words + tail, count, categories=kept, has_other=rare, has_missing=some, text=text)
 
 

@@ -5,7 +5,7 @@ number each, 1 where a text has the word. Shingles of 3 and 4 characters see wor
 they are weighted by their inverse document frequency, and their principal components, by a truncated singular value
 decomposition, become numbers as well.
 
-A hundred numbers that say nothing would do harm, since weights of columns cannot find the few others among them. So a
+Hundreds of numbers that say nothing would do harm, since weights of columns do not find the few others among them. So a
 number is used only if it is correlated with the targets of the training rows, by the procedure of Benjamini and
 Hochberg: among the numbers of a column, the expected share of those that are correlated by chance is at most 5 %.
 Targets count by their order, so that single large ones do not decide.
@@ -30,7 +30,7 @@ from ..exceptions import InputError
 from ..text import PlainShingles, texts_of
 from ._weights import targets_of
 
-MOST_WORDS = 100
+MOST_WORDS = 300
 LEAST_ROWS = 5  # that have a word with a number of its own
 MOST_COMPONENTS = 30
 MOST_SHINGLES = 10_000  # that count in the components
@@ -121,9 +121,9 @@ class FreeText:
 
     @property
     def in_words(self) -> str:
-        """What becomes of the text, for the treatment of its column."""
+        """How many words and components there are, for the treatment of a column."""
         found = {"word": self.counts[0], "component": self.counts[2]}
-        return "text: " + " and ".join(f"{n} {what}{'s' * (n > 1)}" for what, n in found.items() if n)
+        return " and ".join(f"{n} {what}{'s' * (n > 1)}" for what, n in found.items() if n)
 
     def encode(self, texts: Sequence[str], out: Array) -> None:
         """Write the numbers of texts. Those of a row do not depend on other rows."""
