@@ -15,8 +15,9 @@ from kernelsketch.storage import load_file, save_file
 from kernelsketch.tabular import _free_text
 from kernelsketch.tabular._columns import TablePlan
 from kernelsketch.tabular._file import SCHEMA
-from kernelsketch.tabular._free_text import BY_CHANCE, LONGEST, FreeText, correlated, is_free_text, ordered_targets
+from kernelsketch.tabular._free_text import BY_CHANCE, LONGEST, FreeText, TargetOrder, correlated, is_free_text
 from kernelsketch.tabular._read import read_table
+from kernelsketch.tabular._weights import targets_of
 
 RANKS = ["Junior", "Senior", "Chief"]
 LETTERS = list("abcdefghijklmnopqrstuvwxyz")
@@ -196,14 +197,14 @@ class TestTargets:
         kept = 0
         for seed in range(40):
             rng = np.random.default_rng(seed)
-            X, targets = frame(200, seed)[0], ordered_targets(rng.standard_cauchy(200), is_class=False)
+            X, targets = frame(200, seed)[0], TargetOrder.of(rng.standard_cauchy(200), is_class=False)
             kept += TablePlan.of(read_table(X), targets).columns[1].text is not None
         assert kept <= 6
 
     @pytest.mark.parametrize("is_class", [False, True])
     def test_words_that_matter_are_kept(self, is_class):
         X, y = frame(400)
-        targets = ordered_targets(np.round(y / 2) if is_class else y, is_class)
+        targets = TargetOrder.of(np.round(y / 2) if is_class else y, is_class=is_class)
         text = TablePlan.of(read_table(X), targets).columns[1].text
         whole = FreeText.of(X.title, None)
         assert {"junior", "chief"} <= set(text.words) <= set(whole.words)
@@ -214,14 +215,14 @@ class TestTargets:
     def test_the_procedure_is_that_of_scipy(self):
         rng = np.random.default_rng(0)
         numbers = rng.normal(size=(300, 60))
-        targets = ordered_targets(numbers[:, :9] @ np.arange(9) / 20 + rng.normal(size=300), is_class=False)
+        targets = targets_of(numbers[:, :9] @ np.arange(9) / 20 + rng.normal(size=300), is_class=False)
         r = np.corrcoef(numbers.T, targets[:, 0])[-1, :-1]
         expected = false_discovery_control(2 * norm.sf(np.sqrt(300) * np.abs(r))) <= BY_CHANCE
         assert 2 < expected.sum() < 9
         np.testing.assert_array_equal(correlated(numbers, targets), expected)
 
     def test_constant_numbers_and_targets(self):
-        assert not correlated(np.ones((50, 3)), np.arange(50.0)[:, None]).any()
+        assert not correlated(np.ones((50, 3)), np.arange(50.0)[:, None] - 24.5).any()
         assert not correlated(np.arange(50.0)[:, None], np.zeros((50, 1))).any()
 
     def test_held_out_scores_of_noise(self):

@@ -26,7 +26,7 @@ from ._frame import (
     Column,
     Table,
 )
-from ._free_text import FreeText, is_free_text
+from ._free_text import FreeText, TargetOrder, is_free_text
 from ._values import (
     DATE_UNIT,
     LARGEST_EXACT,
@@ -111,7 +111,7 @@ class ColumnPlan:
         return found + ([(f"{self.name}: missing", False)] if self.has_missing else [])
 
 
-def plan_column(column: Column, targets: Array | None = None) -> ColumnPlan:
+def plan_column(column: Column, targets: TargetOrder | None = None) -> ColumnPlan:
     """Decide from the training rows what is done to a column.
 
     With ``targets``, free text becomes only those numbers that are correlated with them.
@@ -119,7 +119,7 @@ def plan_column(column: Column, targets: Array | None = None) -> ColumnPlan:
     return replace(_plan(column, targets), notation=column.notation or "")
 
 
-def _plan(column: Column, targets: Array | None) -> ColumnPlan:
+def _plan(column: Column, targets: TargetOrder | None) -> ColumnPlan:
     missing = column.missing
     count = int(missing.sum())
     some = 0 < count < len(missing)
@@ -129,7 +129,7 @@ def _plan(column: Column, targets: Array | None) -> ColumnPlan:
     tail = "; missing values have a feature" if some else ""
     present = column.values[~missing]
     if column.kind == CATEGORY:
-        targets = None if targets is None else targets[~missing]
+        targets = None if targets is None else targets.take(~missing)
         return _plan_category(column.name, present, targets, count, some, note, tail)
     if column.kind == DATE:
         parts = tuple(part for part in DATE_PARTS if len(np.unique(date_part(present, part))) > 1)
@@ -145,7 +145,7 @@ def _plan(column: Column, targets: Array | None) -> ColumnPlan:
 
 
 def _plan_category(
-    name: str, present: Array, targets: Array | None, count: int, some: bool, note: str, tail: str
+    name: str, present: Array, targets: TargetOrder | None, count: int, some: bool, note: str, tail: str
 ) -> ColumnPlan:
     counts, most = Counter(present.tolist()), "up to " if targets is None else ""
     values = sorted(counts, key=lambda value: (-counts[value], value))
@@ -168,7 +168,7 @@ def _plan_category(
     return ColumnPlan(name, CATEGORY, words + tail, count, categories=kept, has_other=rare, has_missing=some, text=text)
 
 
-def _free_text(values: list[str], present: Array, targets: Array | None) -> FreeText | None:
+def _free_text(values: list[str], present: Array, targets: TargetOrder | None) -> FreeText | None:
     """Return numbers for the text of a column, or None if it has none: its distinct values need words in common."""
     text = FreeText.of(present.tolist(), targets) if len(values) > LEAST_TEXTS and is_free_text(values) else None
     return text if text is not None and text.names else None
@@ -250,8 +250,8 @@ class TablePlan:
         object.__setattr__(self, "features", tuple(found))
 
     @classmethod
-    def of(cls, table: Table, targets: Array | None = None) -> TablePlan:
-        """Learn the plan from a table of training rows, and which words of text matter from ``ordered_targets``."""
+    def of(cls, table: Table, targets: TargetOrder | None = None) -> TablePlan:
+        """Learn the plan from a table of training rows, and which words of text matter from the targets."""
         for column in table.columns:
             doubt = column.doubt or _merged_integers(column)
             if doubt:

@@ -23,7 +23,7 @@ from ._boosting import mixed, predict_trees
 from ._columns import ColumnPlan, TablePlan
 from ._effort import EFFORTS, Clock, effort_of
 from ._file import Persistent
-from ._free_text import ordered_targets
+from ._free_text import TargetOrder
 from ._html import HtmlRepr
 from ._importances import importances, plot_importances
 from ._learn import Learner
@@ -104,7 +104,7 @@ class TabularModel(PlainParameters, HtmlRepr, Persistent, BaseEstimator):  # typ
         used, sample_weight = _used_rows(sample_weight)
         exponent = 0 if self._is_class else _exponent(y)
         seed = small_seed_of(self.random_state)
-        targets = ordered_targets(y if used is None else y[used], self._is_class)
+        targets = TargetOrder.of(y if used is None else y[used], is_class=self._is_class)
         plan = TablePlan.of(table if used is None else table.some(used), targets)
         features = plan.encode(table)
         n_rows = table.n_rows

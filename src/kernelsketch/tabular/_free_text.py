@@ -17,7 +17,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -58,6 +58,22 @@ def is_free_text(distinct: Sequence[str]) -> bool:
     return sum(not part.isdisjoint(shared) for part in words) >= SHARED * len(words)
 
 
+class TargetOrder(NamedTuple):
+    """Numbers of classes, or the places of targets in their order: what the choice of words sees of the targets."""
+
+    places: Array
+    is_class: bool
+
+    @classmethod
+    def of(cls, y: Array, *, is_class: bool) -> TargetOrder:
+        """Return the order of the targets of training rows."""
+        return cls(np.unique(y, return_inverse=True)[1], is_class)
+
+    def take(self, rows: Array) -> TargetOrder:
+        """Return the places of some rows."""
+        return self._replace(places=self.places[rows])
+
+
 @dataclass(frozen=True, eq=False)
 class FreeText:
     """Numbers of texts: a 0/1 number per word, and components of the shingles."""
@@ -68,10 +84,10 @@ class FreeText:
     directions: Array  # float32 (shingles, components)
 
     @classmethod
-    def of(cls, texts: Sequence[str], targets: Array | None = None) -> FreeText:
+    def of(cls, texts: Sequence[str], targets: TargetOrder | None = None) -> FreeText:
         """Learn from the texts of training rows, or from some of them.
 
-        With ``targets`` (rows, outputs), which are centered, it has only numbers that are correlated with one of them.
+        With ``targets``, it has only numbers that are correlated with them.
         """
         rows = _some(texts)
         some = [texts[i][:LONGEST] for i in rows]
@@ -92,7 +108,7 @@ class FreeText:
             return whole
         numbers = np.empty((len(some), len(whole.names)), order="F")
         whole.encode(some, numbers)
-        used = correlated(numbers, targets[rows])
+        used = correlated(numbers, targets_of(targets.places[rows], is_class=targets.is_class))
         words = tuple(word for word, use in zip(whole.words, used, strict=False) if use)
         directions = np.ascontiguousarray(whole.directions[:, used[len(whole.words) :]])
         if directions.shape[1] == 0:
@@ -156,16 +172,14 @@ class FreeText:
         return sparse.csr_array((values, place, indptr), (len(texts), len(self.shingles)))
 
 
-def ordered_targets(y: Array, is_class: bool) -> Array:
-    """Return centered targets: a column per class, or the order of numbers."""
-    return targets_of(np.unique(y, return_inverse=True)[1], is_class=is_class)
-
-
 def correlated(numbers: Array, targets: Array) -> Array:
-    """Return flags of the columns that are correlated with a target, by the procedure of Benjamini and Hochberg."""
+    """Return flags of the numbers that are correlated with a target, by the procedure of Benjamini and Hochberg.
+
+    ``targets`` (rows, outputs) are centered.
+    """
     centered = numbers - numbers.mean(axis=0)
     with threadpool_limits(limits=1, user_api="blas"):
-        products = centered.T @ (targets - targets.mean(axis=0))
+        products = centered.T @ targets
     sizes = np.sqrt(np.outer((centered**2).sum(axis=0), (targets**2).sum(axis=0)))
     with np.errstate(divide="ignore", invalid="ignore"):
         largest = np.abs(np.nan_to_num(products / sizes)).max(axis=1)
