@@ -15,7 +15,16 @@ from kernelsketch.storage import load_file, save_file
 from kernelsketch.tabular import _free_text
 from kernelsketch.tabular._columns import TablePlan
 from kernelsketch.tabular._file import SCHEMA
-from kernelsketch.tabular._free_text import BY_CHANCE, LONGEST, FreeText, TargetOrder, correlated, is_free_text
+from kernelsketch.tabular._free_text import (
+    BY_CHANCE,
+    LONGEST,
+    FreeText,
+    TargetOrder,
+    correlated,
+    is_free_text,
+    restored_texts,
+    stored_texts,
+)
 from kernelsketch.tabular._read import read_table
 from kernelsketch.tabular._weights import targets_of
 
@@ -151,6 +160,23 @@ def test_categories_with_long_names_are_text_too():
     assert TablePlan.of(read_table(few)).columns[0].text is None
 
 
+@pytest.mark.parametrize("part", ["words", "components"])
+def test_one_kind_of_numbers_alone(part):
+    made, _ = titles(100)
+    whole = FreeText.of(made)
+    if part == "words":
+        text = FreeText(whole.words, whole.shingles[:0], whole.idf[:0], whole.directions[:0, :0])
+    else:
+        text = replace(whole, words=())
+    out, expected = np.empty((100, len(text.names))), np.empty((100, len(whole.names)))
+    text.encode(made, out)
+    whole.encode(made, expected)
+    n_words = len(whole.words)
+    np.testing.assert_array_equal(out, expected[:, :n_words] if part == "words" else expected[:, n_words:])
+    (again,) = restored_texts(stored_texts([text]), 1)
+    assert again == text
+
+
 def test_few_rows_have_few_components():
     made, _ = titles(60)
     assert FreeText.of(made).directions.shape[1] == 6
@@ -265,6 +291,17 @@ class TestModels:
         again = load_model(tmp_path / "a.safetensors")
         assert again.columns_ == model.columns_
         assert hash(again.columns_) == hash(model.columns_)
+        np.testing.assert_array_equal(again.predict(X), model.predict(X))
+
+    @pytest.mark.parametrize("limit", ["MOST_WORDS", "MOST_COMPONENTS"])
+    def test_files_without_words_or_components(self, limit, tmp_path, monkeypatch):
+        X, y = frame(300)
+        monkeypatch.setattr(_free_text, limit, 0)
+        model = GCWSTabularRegressor("quick").fit(X, y)
+        assert 0 in model.columns_[1].text.counts
+        model.save(tmp_path / "a.safetensors")
+        again = load_model(tmp_path / "a.safetensors")
+        assert again.columns_ == model.columns_
         np.testing.assert_array_equal(again.predict(X), model.predict(X))
 
     def test_files_of_two_columns_of_text(self, tmp_path):

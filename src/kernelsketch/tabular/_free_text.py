@@ -52,7 +52,7 @@ def is_free_text(distinct: Sequence[str]) -> bool:
     A word counts if it consists of letters. Those that all values have say nothing, as in "customer 17".
     """
     some = np.random.default_rng(0).permutation(len(distinct))[:MOST_COMPARED]
-    words = [set(filter(LETTERS.fullmatch, WORD.findall(distinct[i].lower()))) for i in some]
+    words = [set(filter(LETTERS.fullmatch, WORD.findall(distinct[i][:LONGEST].lower()))) for i in some]
     counts = Counter(word for part in words for word in part)
     shared = {word for word, count in counts.items() if 1 < count < len(words)}
     return sum(not part.isdisjoint(shared) for part in words) >= SHARED * len(words)
