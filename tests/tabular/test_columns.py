@@ -5,7 +5,7 @@ import pandas
 import pytest
 
 from kernelsketch.exceptions import ColumnWarning, InputError
-from kernelsketch.tabular._columns import MOST_CATEGORIES, TablePlan, date_part
+from kernelsketch.tabular._columns import CYCLES, MOST_CATEGORIES, WAVES, TablePlan, date_part
 from kernelsketch.tabular._read import read_table
 
 
@@ -119,9 +119,14 @@ def test_a_table_without_a_useful_column():
 def test_dates_become_parts():
     days = pandas.to_datetime(["2024-01-31 06:00", "2024-02-29 06:00", None])
     plan = plan_of(a=days)
-    assert plan.columns[0].parts == ("day", "month", "weekday")
-    found = features(plan, a=pandas.to_datetime(["1970-01-02 12:00"]))
-    assert found == {"a (day)": [1.5], "a (month)": [1], "a (weekday)": [4], "a: missing": [0]}
+    cycles = ("week wave 1", "week wave 2", "year wave 1", "year wave 2")
+    assert plan.columns[0].parts == ("day", "month", "weekday", *cycles)
+    treatment = "date: day, month, weekday; cycles: week, year; missing values have a feature"
+    assert plan.columns[0].treatment == treatment
+    found = features(plan, a=pandas.to_datetime(["1970-01-02 12:00", None]))
+    assert [found[f"a ({part})"][0] for part in ("day", "month", "weekday")] == [1.5, 1, 4]
+    assert found.pop("a: missing") == [0, 1]
+    assert np.isnan([values[1] for values in found.values()]).all()
 
 
 @pytest.mark.parametrize("part", ["month", "weekday", "hour"])
@@ -129,6 +134,40 @@ def test_parts_of_dates_are_those_of_the_standard_library(part):
     times = np.random.default_rng(0).integers(-(10**15), 3 * 10**15, 200).astype("datetime64[us]")
     expected = [getattr(t, part) if part != "weekday" else t.weekday() for t in times.tolist()]
     np.testing.assert_array_equal(date_part(times, part), expected)
+
+
+def distance(first, second, cycle):
+    """Return the distance of two times in the waves of a cycle."""
+    times = np.array([first, second], "datetime64[us]")
+    return sum(abs(np.diff(date_part(times, f"{cycle} {wave}"))[0]) for wave in WAVES)
+
+
+@pytest.mark.parametrize(
+    ("cycle", "near", "far"),
+    [
+        ("day", ("2024-05-01T23:30", "2024-05-02T00:30"), ("2024-05-01T23:30", "2024-05-01T12:00")),
+        ("week", ("2024-05-05", "2024-05-06"), ("2024-05-05", "2024-05-08")),
+        ("year", ("2023-12-31", "2024-01-01"), ("2023-12-31", "2023-07-01")),
+        ("year", ("1969-12-31T23:59", "1970-01-01"), ("1969-12-31", "1969-10-01")),
+    ],
+)
+def test_the_end_of_a_cycle_is_near_its_start(cycle, near, far):
+    assert distance(*near, cycle) < 1.2
+    assert distance(*far, cycle) > 1.5 * distance(*near, cycle)
+
+
+@pytest.mark.parametrize("cycle", CYCLES)
+def test_waves_say_where_in_a_cycle_a_time_is(cycle):
+    """Their absolute values have the sum 1, and times of one phase have the same waves, also before 1970."""
+    times = np.random.default_rng(0).integers(-(10**17), 10**17, 500).astype("datetime64[us]")
+    waves = np.column_stack([date_part(times, f"{cycle} {wave}") for wave in WAVES])
+    np.testing.assert_allclose(np.abs(waves).sum(axis=1), 1, rtol=1e-12)
+    if cycle == "year":
+        later = (times - times.astype("datetime64[Y]")) + (times.astype("datetime64[Y]") + 400)
+    else:
+        later = times + np.timedelta64({"day": 1, "week": 7}[cycle], "D")
+    again = np.column_stack([date_part(later, f"{cycle} {wave}") for wave in WAVES])
+    np.testing.assert_allclose(again, waves, atol=1e-12)
 
 
 class TestMatching:

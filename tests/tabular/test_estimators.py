@@ -138,7 +138,7 @@ class TestClassifier:
         X, y = mixed(100)
         GCWSTabularClassifier("quick", verbose=1).fit(X, y)
         lines = capsys.readouterr().out.splitlines()
-        assert lines[0] == "[GCWSTabularClassifier] 100 rows, 7 columns, 11 features"
+        assert lines[0] == "[GCWSTabularClassifier] 100 rows, 7 columns, 15 features"
         assert [line.split("] ")[1].split()[0] for line in lines[1:]] == ["weights"] + ["fold"] * 3 + [
             "trained",
             "done,",

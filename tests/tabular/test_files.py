@@ -10,6 +10,7 @@ from helpers.damage import set_field, set_tensor
 from kernelsketch import GCWSClassifier, GCWSTabularClassifier, GCWSTabularRegressor, load_model
 from kernelsketch.exceptions import InputError
 from kernelsketch.storage import load_file, save_file
+from kernelsketch.tabular import _columns
 from kernelsketch.tabular._file import SCHEMA
 from kernelsketch.tabular._trees import Trees
 
@@ -105,6 +106,25 @@ def test_files_of_version_1(content, model, tmp_path):
     np.testing.assert_allclose(again.decision_function(X), model._temperature * model.decision_function(X))
 
 
+def test_files_of_version_2(tmp_path, monkeypatch):
+    """Their dates have four parts and no cycles, which stays so."""
+    X, y = table()
+    with monkeypatch.context() as patch:
+        patch.setattr(_columns, "DATE_PARTS", _columns.PLAIN_PARTS)
+        old = GCWSTabularClassifier("quick").fit(X, y)
+    path = tmp_path / "old.safetensors"
+    old.save(path)
+    header, tensors = load_file(path, SCHEMA, lambda header, tensors: (header, tensors))
+    header = {key: header[key] for key in header.keys() - {"format", "format_version", "sha256", "header_sha256"}}
+    save_file(path, replace(SCHEMA, version=2), header, tensors | {"column_parts": tensors["column_parts"][:, :4]})
+    again = load_model(path)
+    assert again.columns_ == old.columns_
+    assert again.columns_[2].parts == ("day", "month", "weekday")
+    np.testing.assert_array_equal(again.predict_proba(X), old.predict_proba(X))
+    again.save(path)
+    np.testing.assert_array_equal(load_model(path).predict_proba(X), old.predict_proba(X))
+
+
 def test_another_kind_of_file(model, tmp_path):
     path = tmp_path / "a.safetensors"
     model.save(path)
@@ -138,6 +158,7 @@ CHANGES = {
     "a view twice": set_field("views", "standard,standard"),
     "kinds": set_tensor("column_kinds", lambda kinds: kinds + 3),
     "kinds of other columns": set_tensor("column_kinds", lambda kinds: kinds[::-1]),
+    "more parts of dates": set_tensor("column_parts", lambda parts: np.hstack([parts, parts])),
     "counts of categories": set_tensor("category_counts", lambda counts: counts + 1),
     "negative counts": set_tensor("category_counts", lambda counts: -counts),
     "other flags": set_tensor("column_flags", lambda flags: 1 - flags),

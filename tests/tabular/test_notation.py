@@ -154,7 +154,7 @@ class TestModels:
         np.testing.assert_array_equal(model.predict(written), same.predict(read))
         assert [column.treatment for column in model.columns_[:2]] == [
             "number (amounts in EUR with decimal commas and separated thousands, stored as text)",
-            "date (dates as D/M/Y, stored as text): day, month, weekday",
+            "date (dates as D/M/Y, stored as text): day, month, weekday; cycles: week, year",
         ]
 
     def test_later_rows_are_read_as_the_training_rows(self, tmp_path):

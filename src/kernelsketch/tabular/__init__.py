@@ -9,6 +9,7 @@ Files::
     _notation.py     notations of numbers and dates in text, found from all rows of a column
     _text.py         tables whose cells are text, as CSV files have them
     _columns.py      what is done to each column, learned from the training rows
+    _free_text.py    free text as numbers: frequent words, and components of shingles
     _features.py     the features that come out, in a few bytes per cell of the table
     _views.py        three views of the features: standardized, quantiles, principal components
     _weights.py      weights of columns, by gradient descent on the held-out error of a kernel machine

@@ -1,6 +1,8 @@
 """What is done to each column of a table, learned from the training rows: ``TablePlan``.
 
 A number or a date part becomes one feature, standardized later; a category becomes one 0/1 feature per frequent value.
+Cycles of dates become two features each, so that times that are near on the clock or the calendar are near as numbers.
+Free text becomes numbers of its words and shingles (``_free_text.py``).
 A missing value is absent: its features are 0, where 0 is the mean of a number. A column with missing values gets one
 more 0/1 feature that says so.
 """
@@ -24,6 +26,7 @@ from ._frame import (
     Column,
     Table,
 )
+from ._free_text import FreeText, TargetOrder, is_free_text
 from ._values import (
     DATE_UNIT,
     LARGEST_EXACT,
@@ -37,7 +40,11 @@ from ._values import (
 
 MOST_CATEGORIES = 100  # features per column; rarer categories share one feature
 LEAST_ROWS = 2  # with which a category gets a feature of its own
-DATE_PARTS = ("day", "month", "weekday", "hour")
+LEAST_TEXTS, LEAST_LENGTH = 30, 10  # distinct values and their mean length, above which categories are also free text
+CYCLES = ("day", "week", "year")
+WAVES = ("wave 1", "wave 2")  # of a cycle
+PLAIN_PARTS = ("day", "month", "weekday", "hour")
+DATE_PARTS = (*PLAIN_PARTS, *(f"{cycle} {wave}" for cycle in CYCLES for wave in WAVES))
 
 
 class Feature(NamedTuple):
@@ -73,6 +80,8 @@ class ColumnPlan:
     notation : str
         How numbers or dates are read from text, for example ``"1.234,56 EUR"``, ``"1,234.56 %"`` or ``"D/M/Y"``.
         Numbers and dates in the usual notation, such as 1234.56 and 2021-12-31, have ``""``.
+    text : FreeText or None
+        Numbers that stand for free text.
     """
 
     name: str
@@ -85,6 +94,7 @@ class ColumnPlan:
     has_missing: bool = False
     is_number: bool = False
     notation: str = ""
+    text: FreeText | None = field(default=None, repr=False, hash=False)
 
     @property
     def is_used(self) -> bool:
@@ -95,17 +105,21 @@ class ColumnPlan:
         """Names of the features, and whether each is a number."""
         found = [(self.name, True)] if self.is_number else []
         found += [(f"{self.name} ({part})", True) for part in self.parts]
+        found += [(f"{self.name} ({number})", True) for number in self.text.names] if self.text else []
         found += [(f"{self.name} = {category}", False) for category in self.categories]
         found += [(f"{self.name}: other", False)] if self.has_other else []
         return found + ([(f"{self.name}: missing", False)] if self.has_missing else [])
 
 
-def plan_column(column: Column) -> ColumnPlan:
-    """Decide from the training rows what is done to a column."""
-    return replace(_plan(column), notation=column.notation or "")
+def plan_column(column: Column, targets: TargetOrder | None = None) -> ColumnPlan:
+    """Decide from the training rows what is done to a column.
+
+    With ``targets``, free text becomes only those numbers that are correlated with them.
+    """
+    return replace(_plan(column, targets), notation=column.notation or "")
 
 
-def _plan(column: Column) -> ColumnPlan:
+def _plan(column: Column, targets: TargetOrder | None) -> ColumnPlan:
     missing = column.missing
     count = int(missing.sum())
     some = 0 < count < len(missing)
@@ -115,12 +129,13 @@ def _plan(column: Column) -> ColumnPlan:
     tail = "; missing values have a feature" if some else ""
     present = column.values[~missing]
     if column.kind == CATEGORY:
-        return _plan_category(column.name, present, count, some, note, tail)
+        targets = None if targets is None else targets.take(~missing)
+        return _plan_category(column.name, present, targets, count, some, note, tail)
     if column.kind == DATE:
         parts = tuple(part for part in DATE_PARTS if len(np.unique(date_part(present, part))) > 1)
         if not parts and not some:
             return ColumnPlan(column.name, DATE, "not used: it is constant", count)
-        words = f"date{note}: {', '.join(parts) or 'constant'}{tail}"
+        words = f"date{note}: {_parts_in_words(parts)}{tail}"
         return ColumnPlan(column.name, DATE, words, count, parts=parts, has_missing=some)
     varies = bool((present != present[0]).any())
     if not varies and not some:
@@ -129,12 +144,18 @@ def _plan(column: Column) -> ColumnPlan:
     return ColumnPlan(column.name, NUMBER, words, count, has_missing=some, is_number=varies)
 
 
-def _plan_category(name: str, present: Array, count: int, some: bool, note: str, tail: str) -> ColumnPlan:
-    counts = Counter(present.tolist())
+def _plan_category(
+    name: str, present: Array, targets: TargetOrder | None, count: int, some: bool, note: str, tail: str
+) -> ColumnPlan:
+    counts, most = Counter(present.tolist()), "up to " if targets is None else ""
     values = sorted(counts, key=lambda value: (-counts[value], value))
     if len(values) == 1 and not some:
         return ColumnPlan(name, CATEGORY, f"not used: it has one category{note}", count)
     if len(values) > 20 and len(values) > 0.9 * len(present):
+        text = _free_text(values, present, targets)
+        if text is not None:
+            words = f"text: {most}{text.in_words}{note}{tail}"
+            return ColumnPlan(name, CATEGORY, words, count, has_missing=some, text=text)
         return ColumnPlan(name, CATEGORY, f"not used: nearly every row has its own category{note}", count)
     kept = tuple(value for value in values[:MOST_CATEGORIES] if counts[value] >= LEAST_ROWS)
     rare = len(kept) < len(values)
@@ -142,7 +163,21 @@ def _plan_category(name: str, present: Array, count: int, some: bool, note: str,
         return ColumnPlan(name, CATEGORY, f"not used: no category has two rows{note}", count)
     words = f"{len(values)} categories{note}"
     words += f", {len(values) - len(kept)} of them rare" if rare else ""
-    return ColumnPlan(name, CATEGORY, words + tail, count, categories=kept, has_other=rare, has_missing=some)
+    text = _free_text(values, present, targets) if sum(map(len, values)) > LEAST_LENGTH * len(values) else None
+    words += f"; text: {most}{text.in_words}" if text else ""
+    return ColumnPlan(name, CATEGORY, words + tail, count, categories=kept, has_other=rare, has_missing=some, text=text)
+
+
+def _free_text(values: list[str], present: Array, targets: TargetOrder | None) -> FreeText | None:
+    """Return numbers for the text of a column, or None if it has none: its distinct values need words in common."""
+    text = FreeText.of(present.tolist(), targets) if len(values) > LEAST_TEXTS and is_free_text(values) else None
+    return text if text is not None and text.names else None
+
+
+def _parts_in_words(parts: tuple[str, ...]) -> str:
+    plain = ", ".join(part for part in parts if part in PLAIN_PARTS)
+    cycles = ", ".join(cycle for cycle in CYCLES if any(f"{cycle} {wave}" in parts for wave in WAVES))
+    return (plain or "constant") + (f"; cycles: {cycles}" if cycles else "")
 
 
 def date_part(dates: Array, part: str) -> Array:
@@ -150,12 +185,37 @@ def date_part(dates: Array, part: str) -> Array:
     days = dates.astype("datetime64[D]")
     if part == "day":  # with its fraction, since 1970
         return dates.astype(DATE_UNIT).astype(np.int64) / 86400e6
+    cycle, _, wave = part.partition(" ")
+    if wave:
+        return _wave(_phase(dates, days, cycle), wave)
     if part == "month":
         return days.astype("datetime64[M]").astype(np.int64) % 12.0 + 1
     if part == "weekday":
         return (days.astype(np.int64) + 3) % 7.0
     hours: Array = (dates - days) // np.timedelta64(1, "h") * 1.0
     return hours
+
+
+def _phase(dates: Array, days: Array, cycle: str) -> Array:
+    """Return the part of a cycle that has passed, from 0 to below 1. All times of a day have one phase of the week."""
+    of_day: Array = (dates - days) / np.timedelta64(1, "D")
+    if cycle == "day":
+        return of_day
+    if cycle == "week":
+        return date_part(dates, "weekday") / 7
+    years = days.astype("datetime64[Y]")
+    first, last = (year.astype("datetime64[D]").astype(np.int64) for year in (years, years + 1))
+    return (days.astype(np.int64) - first + of_day) / (last - first)
+
+
+def _wave(phase: Array, wave: str) -> Array:
+    """Return a triangle wave, from 1 to -1 and back in a cycle; the second wave is a quarter of the cycle later.
+
+    Both together say where in the cycle a time is, and the sum of their absolute values is the same at all times. They
+    need no sine, whose last bits differ between libraries.
+    """
+    shifted = (phase + (0.0 if wave == WAVES[0] else 0.75)) % 1
+    return np.asarray(np.abs(4 * shifted - 2) - 1)
 
 
 def _merged_integers(column: Column) -> str:
@@ -190,13 +250,13 @@ class TablePlan:
         object.__setattr__(self, "features", tuple(found))
 
     @classmethod
-    def of(cls, table: Table) -> TablePlan:
-        """Learn the plan from a table of training rows."""
+    def of(cls, table: Table, targets: TargetOrder | None = None) -> TablePlan:
+        """Learn the plan from a table of training rows, and which words of text matter from the targets."""
         for column in table.columns:
             doubt = column.doubt or _merged_integers(column)
             if doubt:
                 warn_user(f"column {column.name!r} {doubt}", ColumnWarning)
-        plan = cls(tuple(map(plan_column, table.columns)), table.named)
+        plan = cls(tuple(plan_column(column, targets) for column in table.columns), table.named)
         if not plan.features:
             first = plan.columns[0]
             raise InputError(
@@ -252,10 +312,13 @@ def _encode_column(plan: ColumnPlan, column: Column, numbers: Array) -> Array | 
     missing = column.missing
     if plan.is_number:
         numbers[:, 0] = column.values
+    if plan.text is not None:
+        plan.text.encode(np.where(missing, "", column.values).tolist(), numbers)
+        numbers[missing] = np.nan
     for i, part in enumerate(plan.parts):
         known = np.where(missing, np.datetime64(0, "us"), column.values)
         numbers[:, i] = np.where(missing, np.nan, date_part(known, part))
-    if not (plan.kind == CATEGORY or plan.has_missing):
+    if not (plan.categories or plan.has_other or plan.has_missing):
         return None
     positions = np.full(len(missing), ABSENT, np.int32)
     width = len(plan.categories) + plan.has_other

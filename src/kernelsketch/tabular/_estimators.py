@@ -23,6 +23,7 @@ from ._boosting import mixed, predict_trees
 from ._columns import ColumnPlan, TablePlan
 from ._effort import EFFORTS, Clock, effort_of
 from ._file import Persistent
+from ._free_text import TargetOrder
 from ._html import HtmlRepr
 from ._importances import importances, plot_importances
 from ._learn import Learner
@@ -103,7 +104,8 @@ class TabularModel(PlainParameters, HtmlRepr, Persistent, BaseEstimator):  # typ
         used, sample_weight = _used_rows(sample_weight)
         exponent = 0 if self._is_class else _exponent(y)
         seed = small_seed_of(self.random_state)
-        plan = TablePlan.of(table if used is None else table.some(used))
+        targets = TargetOrder.of(y if used is None else y[used], is_class=self._is_class)
+        plan = TablePlan.of(table if used is None else table.some(used), targets)
         features = plan.encode(table)
         n_rows = table.n_rows
         del table
@@ -287,8 +289,8 @@ class GCWSTabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc
     array. Lazy frames are collected. Columns with names may come in another order at prediction; further columns are
     ignored, and a missing one is an error. A warning says if only one of the training rows and the rows of a prediction
     have names: columns are then read by position. A category that training has not seen counts as rare, if the column
-    had rare categories, and else as absent. Infinity is an error; numbers beyond the range of the training rows count
-    as its end.
+    had rare categories, and else as absent. Free text becomes numbers of those words and runs of characters that are
+    correlated with the target. Infinity is an error; numbers beyond the range of the training rows count as its end.
 
     Examples
     --------

@@ -16,6 +16,7 @@ from ..storage import OPTIONAL, Field, Schema, Tensor, Tensors, Text, With, load
 from ._columns import DATE_PARTS, ColumnPlan, TablePlan
 from ._effort import effort_of
 from ._frame import CATEGORY, DATE, NUMBER
+from ._free_text import restored_texts, stored_texts
 from ._notation import check_notation
 from ._trees import NODE_TYPES, Trees
 from ._views import LARGEST, VIEWS, Scales, Views
@@ -39,7 +40,7 @@ _TREES = {
 SCHEMA = Schema(
     kind="a tabular model",
     format=TABULAR_FORMAT,
-    version=2,  # 1: three views at most, no temperature
+    version=3,  # 1: three views at most, no temperature; 2: no cycles of dates, no free text
     fields={
         "estimator": Field(str),
         "parameters": Field(dict),
@@ -61,10 +62,15 @@ SCHEMA = Schema(
         "column_treatments": Text("columns", "always"),
         "column_missing": Tensor("i8", ("columns",)),
         "column_flags": Tensor("u1", ("columns", len(FLAGS))),
-        "column_parts": Tensor("u1", ("columns", len(DATE_PARTS))),
+        "column_parts": Tensor("u1", ("columns", "date parts")),  # the first ones of DATE_PARTS
         "column_notations": Text("columns"),  # if one of them is not the plain one
         "category_counts": Tensor("i8", ("columns",)),
         "categories": Text("categories"),
+        "text_counts": Tensor("i8", ("columns", 3), OPTIONAL),  # words, shingles and components
+        "text_words": Text("text words", With("text_counts")),
+        "text_shingles": Tensor("i8", ("text shingles",), With("text_counts")),
+        "text_idf": Tensor("f4", ("text shingles",), With("text_counts"), finite=True),
+        "text_directions": Tensor("f4", ("text directions",), With("text_counts"), finite=True),
         "importances": Tensor("f8", ("columns",), finite=True),
         "scale.is_number": Tensor("u1", ("features",)),
         **{f"scale.{name}": Tensor("f8", ("numbers",), finite=True) for name in SCALES},
@@ -139,6 +145,7 @@ def save_tabular(model: Any, path: Path) -> None:
     categories = [category for column in columns for category in column.categories]
     if categories:
         tensors["categories"] = categories
+    tensors |= stored_texts([column.text for column in columns])
     if any(column.notation for column in columns):
         tensors["column_notations"] = [column.notation for column in columns]
     whole = {
@@ -243,9 +250,12 @@ def _trees(plan: TablePlan, head: Any, tensors: Tensors) -> Trees | None:
 
 def _columns(tensors: Tensors) -> list[ColumnPlan]:
     categories, notations = tensors.get("categories", []), tensors.get("column_notations")
-    ends = np.cumsum(tensors["category_counts"])
+    ends, parts = np.cumsum(tensors["category_counts"]), tensors["column_parts"]
+    if parts.shape[1] > len(DATE_PARTS):
+        raise InputError(f"column_parts has {parts.shape[1]} parts of dates, of which {len(DATE_PARTS)} are known.")
     if (tensors["category_counts"] < 0).any() or (ends[-1] if len(ends) else 0) != len(categories):
         raise InputError("the categories do not fit the columns.")
+    texts = restored_texts(tensors, len(ends))
     found = []
     for i, name in enumerate(tensors["column_names"]):
         start = int(ends[i] - tensors["category_counts"][i])
@@ -256,8 +266,9 @@ def _columns(tensors: Tensors) -> list[ColumnPlan]:
                 tensors["column_treatments"][i],
                 int(tensors["column_missing"][i]),
                 categories=tuple(categories[start : int(ends[i])]),
-                parts=tuple(part for part, there in zip(DATE_PARTS, tensors["column_parts"][i], strict=True) if there),
+                parts=tuple(part for part, there in zip(DATE_PARTS, parts[i], strict=False) if there),
                 notation=notations[i] if notations else "",
+                text=texts[i],
                 **{flag: bool(there) for flag, there in zip(FLAGS, tensors["column_flags"][i], strict=True)},
             )
         )
@@ -267,7 +278,11 @@ def _columns(tensors: Tensors) -> list[ColumnPlan]:
 
 def _check_kind(column: ColumnPlan) -> None:
     """Refuse a column that makes features which its kind does not have."""
-    kinds = {NUMBER: column.is_number, DATE: bool(column.parts), CATEGORY: column.has_other or bool(column.categories)}
+    kinds = {
+        NUMBER: column.is_number,
+        DATE: bool(column.parts),
+        CATEGORY: column.has_other or bool(column.categories or column.text),
+    }
     if any(there and kind != column.kind for kind, there in kinds.items()):
         raise InputError(f"column {column.name!r} has features that a {column.kind} does not have.")
     if not (check_notation(column.notation, column.kind == DATE) if column.kind != CATEGORY else not column.notation):
