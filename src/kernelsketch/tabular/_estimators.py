@@ -103,10 +103,12 @@ class TabularModel(PlainParameters, HtmlRepr, Persistent, BaseEstimator):  # typ
         used, sample_weight = _used_rows(sample_weight)
         exponent = 0 if self._is_class else _exponent(y)
         seed = small_seed_of(self.random_state)
-        plan = TablePlan.of(table if used is None else table.some(used))
-        features = plan.encode(table)
+        counted = table if used is None else table.some(used)
+        plan = TablePlan.of(counted)
+        features, levels = plan.encode(table), plan.levels(counted)
+        numbers = levels.numbers(table.columns)
         n_rows = table.n_rows
-        del table
+        del table, counted
         say(f"{n_rows} rows, {len(plan.columns)} columns, {len(plan.features)} features")
         learned = Learner(
             features,
@@ -121,7 +123,13 @@ class TabularModel(PlainParameters, HtmlRepr, Persistent, BaseEstimator):  # typ
             threads=threads,
             say=say,
             progress=progress,
+            levels=levels,
+            numbers=numbers,
         ).learn()
+        if learned.statistics is not None:
+            plan = plan.with_statistics(learned.statistics)
+            kept = np.isin(levels.columns, learned.statistics.levels.columns)
+            features = features.with_numbers(learned.statistics.features(numbers[:, kept]))
         self._plan, self._views, self.model_ = plan, learned.views, learned.model
         self._trees, self.trees_share_ = learned.trees, learned.trees_share
         self.held_out_score_, self.held_out_error_, others = learned.held_out
@@ -134,8 +142,8 @@ class TabularModel(PlainParameters, HtmlRepr, Persistent, BaseEstimator):  # typ
             self.feature_names_in_ = np.array([column.name for column in plan.columns], dtype=object)
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
-        counted = features if used is None else features.take(used)
-        self._importances = importances(plan, learned.views, counted, self._values, seed)
+        features = features if used is None else features.take(used)
+        self._importances = importances(plan, learned.views, features, self._values, seed)
         say(f"done, {clock.elapsed:.1f} s")
         return self
 
