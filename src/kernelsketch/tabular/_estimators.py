@@ -106,7 +106,7 @@ class TabularModel(PlainParameters, HtmlRepr, Persistent, BaseEstimator):  # typ
         counted = table if used is None else table.some(used)
         plan = TablePlan.of(counted)
         features, levels = plan.encode(table), plan.levels(counted)
-        numbers = levels.numbers(table.columns)
+        numbers = levels.numbers(table.columns) if levels.columns else None
         n_rows = table.n_rows
         del table, counted
         say(f"{n_rows} rows, {len(plan.columns)} columns, {len(plan.features)} features")
@@ -126,7 +126,7 @@ class TabularModel(PlainParameters, HtmlRepr, Persistent, BaseEstimator):  # typ
             levels=levels,
             numbers=numbers,
         ).learn()
-        if learned.statistics is not None:
+        if learned.statistics is not None and numbers is not None:
             plan = plan.with_statistics(learned.statistics)
             kept = np.isin(levels.columns, learned.statistics.levels.columns)
             features = features.with_numbers(learned.statistics.features(numbers[:, kept]))

@@ -268,7 +268,7 @@ def _statistics(columns: tuple[ColumnPlan, ...], head: Any, tensors: Tensors) ->
         return None
     values, owners, counts = (tensors[f"means.{name}"] for name in ("values", "columns", "counts"))
     classes, ends = len(getattr(head, "classes_", [0])), np.cumsum(counts + 1)
-    known = len(owners) > 0 and (np.diff(owners) > 0).all() and 0 <= owners[0] and owners[-1] < len(columns)
+    known = len(owners) > 0 and (np.diff(owners) > 0).all() and owners[0] >= 0 and owners[-1] < len(columns)
     fits = (counts >= 0).all() and counts.sum() == len(names) and len(ends) > 0 and ends[-1] == len(values)
     if not (known and fits and values.shape[2] == (classes if classes > 2 else 1) and values.shape[1] > 0):
         raise InputError("the mean targets do not fit the columns.")

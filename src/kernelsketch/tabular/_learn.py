@@ -39,7 +39,7 @@ from ._boosting import MOST_WORK, STEP, Blend, Boosting, best_temperature, grow_
 from ._effort import WEIGHTS_SHARE, Clock, Effort, fitting_effort
 from ._features import Features
 from ._scores import CrossFitted, HeldOut, others_of
-from ._statistics import MOST_CLASSES, NO_LEVELS, Levels, Statistics, learn_statistics
+from ._statistics import NO_LEVELS, Levels, Statistics, learn_statistics, outputs_of
 from ._trees import Trees
 from ._views import Views, plain_views, union_of_views, weighted_views
 from ._weights import targets_of
@@ -90,8 +90,9 @@ class Learner:
         self._is_class, self._class_weight = is_class, class_weight
         self._effort, self._clock, self._seed, self._threads, self._say = effort, clock, seed, threads, say
         self._progress = progress
-        self._levels, self._numbers, self._statistics = levels, numbers, None
-        self._n_means = 0  # of the features
+        self._levels, self._numbers = levels, numbers
+        self._statistics: Statistics | None = None
+        self._n_means = 0  # number of features that are mean targets
         self._repeats = False  # whether rows were repeated, so that models have seen their held-out rows
 
     def learn(self) -> Learned:
@@ -214,8 +215,7 @@ class Learner:
     def _take(self, rows: Array) -> None:
         """Go on with some rows."""
         self._features, self._y = self._features.take(rows), self._y[rows]
-        if self._numbers is not None:
-            self._numbers = self._numbers[rows]
+        self._numbers = None if self._numbers is None else self._numbers[rows]
         if self._sample_weight is not None:
             self._sample_weight = self._sample_weight[rows]
 
@@ -239,32 +239,28 @@ class Learner:
 
     def _add_statistics(self, folds: list[Fold], labels: Array, weights: Array) -> None:
         """Add mean targets of categories to the features: those of each fold, which only its views use."""
-        n_classes = int(labels.max()) + 1 if self._is_class else 0
-        if self._repeats or self._numbers is None or not self._levels.columns or n_classes > MOST_CLASSES:
+        outputs = outputs_of(labels, self._is_class)
+        if self._repeats or outputs is None or self._numbers is None:
             return
-        outputs = (labels[:, None] == np.arange(n_classes)) if n_classes > 2 else labels[:, None]
-        held_out_by = np.full(len(labels), len(folds))
-        for number, fold in enumerate(folds):
-            held_out_by[fold.test] = number
-        found = learn_statistics(
-            self._levels, self._numbers, outputs.astype(np.float64), weights, held_out_by, len(folds)
-        )
+        held_out = [fold.test for fold in folds]
+        found = learn_statistics(self._levels, self._numbers, outputs, weights, held_out)
         if found is not None:
             self._statistics, more = found
             self._features = self._features.with_numbers(more)
             self._is_number, self._n_means = self._features.is_number, more.shape[1]
 
-    def _means_of_others(self, fold: int, n_folds: int) -> Array:
-        """Return the numbers of the features that are mean targets of other folds."""
-        means = np.arange(self._n_means)
-        return self._features.shape[1] - self._n_means + means[means * n_folds // max(1, self._n_means) != fold]
-
     def _learn_members(self, folds: list[Fold]) -> list[Views]:
         """Return the views of each fold, with the scales and components of all rows, which depend on no targets."""
         counted = None if self._sample_weight is None else self._sample_weight > 0
         every = None if counted is None or not counted.any() else np.flatnonzero(counted)
-        of_all = {"names": self._effort.views, "seed": self._seed, "rows": every, "n_last": self._n_means}
-        plain = plain_views(self._features, self._is_number, **of_all)
+        plain = plain_views(
+            self._features,
+            self._is_number,
+            names=self._effort.views,
+            seed=self._seed,
+            rows=every,
+            n_last=self._n_means,
+        )
         return [self._weighted(plain, fold.train, number, len(folds)) for number, fold in enumerate(folds)]
 
     def _held_out(
@@ -325,6 +321,9 @@ class Learner:
 
         if self._sample_weight is not None and np.any(used := rows & (self._sample_weight > 0)):
             rows = used
+        unused = None
+        if self._statistics is not None:
+            unused = self._features.shape[1] - self._n_means + self._statistics.of_other_folds(number)
         views = weighted_views(
             plain,
             self._features.take(rows),
@@ -332,7 +331,7 @@ class Learner:
             n_steps=self._effort.n_steps,
             seed=self._seed + number,
             progress=may_go_on,
-            unused=self._means_of_others(number, n_parts),
+            unused=unused,
         )
         if most is None and done > 0:
             self._effort = replace(self._effort, most_steps=done)

@@ -6,9 +6,9 @@ rows that this other fold holds out. All features of a row are therefore means o
 can learn from the features of all folds.
 
 The mean of a category is drawn towards that of all rows as by r rows of it, where r is the variance within categories
-over the variance between them: empirical Bayes, with both variances from an analysis of variance (S. Searle, G. Casella,
-C. McCulloch, *Variance Components*, 1992, chapter 3). A fold in which categories differ no more than chance explains
-has the same mean for all of them.
+over the variance between them: empirical Bayes, with both variances from an analysis of variance (Searle, Casella and
+McCulloch, *Variance Components*, 1992, chapter 3). A fold in which categories differ no more than chance explains has
+the same mean for all of them.
 """
 
 from __future__ import annotations
@@ -74,11 +74,26 @@ class Statistics:
 
     def features(self, numbers: Array) -> Array:
         """Return the features (rows, features) of rows with these levels, NaN where a category is missing."""
-        return _joined([_where_present(means[level], level) for means, level in zip(self.means, numbers.T, strict=True)])
+        pairs = zip(self.means, numbers.T, strict=True)
+        return _joined([_where_present(means[level], level) for means, level in pairs])
+
+    def of_other_folds(self, fold: int) -> Array:
+        """Return the numbers of the features, counted from the first mean target, that are those of other folds."""
+        _, n_folds, n_outputs = self.means[0].shape
+        return np.flatnonzero(np.repeat(np.arange(n_folds), len(self.means) * n_outputs) != fold)
+
+
+def outputs_of(labels: Array, is_class: bool) -> Array | None:
+    """Return the numbers (rows, outputs) whose means are features, or None if there are too many classes."""
+    n_classes = int(labels.max()) + 1 if is_class else 1
+    if n_classes > MOST_CLASSES:
+        return None
+    found = labels[:, None] == np.arange(n_classes) if n_classes > 2 else labels[:, None]
+    return np.asarray(found, np.float64)
 
 
 def learn_statistics(
-    levels: Levels, numbers: Array, outputs: Array, weights: Array, folds: Array, n_folds: int
+    levels: Levels, numbers: Array, outputs: Array, weights: Array, held_out: Sequence[Array]
 ) -> tuple[Statistics, Array] | None:
     """Return mean targets and the features of the training rows, or None if no category differs from others.
 
@@ -92,15 +107,17 @@ def learn_statistics(
         Numbers whose means are features.
     weights : array of shape (rows,)
         Weights of the rows. Rows of weight 0 have features, but do not change those of others.
-    folds : array of shape (rows,)
-        Number of the fold that holds out a row, or ``n_folds`` if none does.
-    n_folds : int
-        Number of folds.
+    held_out : sequence of arrays
+        Numbers of the rows that each fold holds out. Rows that no fold holds out train all of them.
     """
+    n_folds = len(held_out)
+    folds = np.full(len(outputs), n_folds)
+    for fold, rows in enumerate(held_out):
+        folds[rows] = fold
     kept, means, of_rows = [], [], []
     for i, level in enumerate(numbers.T):
         size = len(levels.names[i]) + 1
-        found, its_rows = np.empty((size, n_folds, outputs.shape[1])), np.empty((len(level), n_folds, outputs.shape[1]))
+        found, its_rows = (np.empty((count, n_folds, outputs.shape[1])) for count in (size, len(level)))
         for fold in range(n_folds):
             for output, y in enumerate(outputs.T):
                 at = (slice(None), fold, output)
@@ -115,9 +132,7 @@ def learn_statistics(
     return Statistics(chosen, tuple(means)), _joined(of_rows)
 
 
-def _means_of_fold(
-    level: Array, size: int, y: Array, weights: Array, folds: Array, fold: int
-) -> tuple[Array, Array]:
+def _means_of_fold(level: Array, size: int, y: Array, weights: Array, folds: Array, fold: int) -> tuple[Array, Array]:
     """Return the mean of each level in the training rows of a fold, and that of each row without its own fold."""
     used = np.flatnonzero((folds != fold) & (weights > 0) & (level != MISSING))
     if not len(used):
@@ -133,7 +148,8 @@ def _means_of_fold(
         if np.isinf(rows):
             return np.full(size, overall)
         n = sizes[parts].sum(axis=0)
-        return overall + np.divide(sums[parts].sum(axis=0), n + rows, out=np.zeros(size), where=n > 0)
+        found: Array = np.divide(sums[parts].sum(axis=0), n + rows, out=np.zeros(size), where=n > 0)
+        return overall + found
 
     numbers = np.arange(n_parts)
     without = np.stack([means(numbers != part) for part in numbers])
@@ -160,7 +176,7 @@ def rows_of_prior(sizes: Array, sums: Array, squares: float) -> float:
 
 
 def _where_present(found: Array, level: Array) -> Array:
-    return np.where((level == MISSING)[:, None, None], np.nan, found)
+    return np.asarray(np.where((level == MISSING)[:, None, None], np.nan, found))
 
 
 def _joined(parts: list[Array]) -> Array:
