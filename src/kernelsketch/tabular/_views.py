@@ -228,7 +228,9 @@ def weighted_views(
     kept = [np.delete(np.arange(len(part)), dropped) for part in views.weights]
 
     def columns(rows: Any) -> list[Array]:
-        return [np.ascontiguousarray(part[:, mine]) for part, mine in zip(views.columns(X[rows]), kept, strict=True)]
+        found = views.columns(X[rows])
+        used = found if unused is None else [part[:, mine] for part, mine in zip(found, kept, strict=True)]
+        return list(map(np.ascontiguousarray, used))
 
     widths = [len(mine) for mine in kept]
     whole = columns(slice(None)) if 4 * len(X) * sum(widths) <= MOST_BYTES else None
