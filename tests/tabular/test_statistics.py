@@ -40,7 +40,7 @@ def training(seed=0, n=400, k=20):
 
 
 def test_a_mean_is_that_of_other_rows(monkeypatch):
-    """With a given pull, every feature is the mean over the rows that neither the fold nor that of the row holds out."""
+    """With a given pull, a feature is the mean of the rows that neither the fold nor that of the row holds out."""
     monkeypatch.setattr(_statistics, "rows_of_prior", lambda *_: 3.0)
     levels, numbers, outputs, weights, held_out = training()
     statistics, features = learn_statistics(levels, numbers, outputs, weights, held_out)

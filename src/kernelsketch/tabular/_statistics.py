@@ -3,7 +3,7 @@
 A feature must hold neither the target of its own row nor that of a row that its fold holds out. So each fold has means
 of its own, from its training rows. A training row of the fold is held out by another fold, and gets a mean without the
 rows that this other fold holds out. All features of a row are therefore means of other rows, and the model of all rows
-can learn from the features of all folds.
+can learn from the features of all folds. Only the mean of all training rows and r, below, are common to these rows.
 
 The mean of a category is drawn towards that of all rows as by r rows of it, where r is the variance within categories
 over the variance between them: empirical Bayes, with both variances from an analysis of variance (Searle, Casella and
