@@ -125,6 +125,49 @@ def test_files_of_version_2(tmp_path, monkeypatch):
     np.testing.assert_array_equal(load_model(path).predict_proba(X), old.predict_proba(X))
 
 
+def test_files_of_version_2_have_no_mean_targets(content, model, tmp_path):
+    header, tensors = content
+    kept = {key: header[key] for key in header.keys() - {"format", "format_version", "sha256", "header_sha256"}}
+    assert not any(name.startswith("means.") for name in tensors)
+    save_file(tmp_path / "old.safetensors", replace(SCHEMA, version=2), kept, tensors)
+    X, _ = table()
+    again = load_model(tmp_path / "old.safetensors")
+    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+
+
+MEANS = {
+    "another column": set_tensor("means.columns", lambda numbers: numbers - 1),
+    "a column that is not there": set_tensor("means.columns", lambda numbers: numbers + 5),
+    "a negative column": set_tensor("means.columns", lambda numbers: numbers - 5),
+    "a column twice": set_tensor("means.columns", lambda numbers: np.repeat(numbers, 2)),
+    "no column": set_tensor("means.columns", None),
+    "other counts": set_tensor("means.counts", lambda counts: counts - 1),
+    "negative counts": set_tensor("means.counts", lambda counts: -counts),
+    "fewer names": set_tensor("means.names", lambda names: names[1:]),
+    "no values": set_tensor("means.values", None),
+    "fewer values": set_tensor("means.values", lambda values: values[1:]),
+    "fewer folds": set_tensor("means.values", lambda values: values[:, 1:]),
+    "no folds": set_tensor("means.values", lambda values: values[:, :0]),
+    "more outputs": set_tensor("means.values", lambda values: np.repeat(values, 2, axis=2)),
+    "a mean that is infinite": set_tensor("means.values", lambda values: values * np.inf),
+}
+
+
+@pytest.fixture(scope="module")
+def content_with_means(tmp_path_factory):
+    rng = np.random.default_rng(0)
+    level = rng.integers(0, 30, 300)
+    frame = pandas.DataFrame({"a": rng.normal(size=300), "b": [f"k{i}" for i in level]})
+    path = tmp_path_factory.mktemp("means") / "model.safetensors"
+    GCWSTabularRegressor("quick").fit(frame, level % 7 + frame.a).save(path)
+    return load_file(path, SCHEMA, lambda header, tensors: (header, tensors))
+
+
+@pytest.mark.parametrize("name", MEANS)
+def test_damaged_means_are_refused(content_with_means, tmp_path, name, monkeypatch):
+    assert_refused(*content_with_means, MEANS[name], tmp_path, monkeypatch)
+
+
 def test_another_kind_of_file(model, tmp_path):
     path = tmp_path / "a.safetensors"
     model.save(path)
@@ -196,12 +239,15 @@ CHANGES = {
 
 @pytest.mark.parametrize("name", CHANGES)
 def test_damaged_content_is_refused(content, tmp_path, name, monkeypatch):
-    header, tensors = content
+    assert_refused(*content, CHANGES[name], tmp_path, monkeypatch)
+
+
+def assert_refused(header, tensors, change, tmp_path, monkeypatch):
     header = {key: (dict(value) if isinstance(value, dict) else value) for key, value in header.items()}
     header["model"] = {k: (dict(v) if isinstance(v, dict) else v) for k, v in header["model"].items()}
     header.pop("sha256", None), header.pop("header_sha256", None)
     changed = dict(tensors)
-    CHANGES[name](header, changed)
+    change(header, changed)
     path = tmp_path / "damaged.safetensors"
     with monkeypatch.context() as patch:  # a writer without checks
         patch.setattr(type(SCHEMA), "check", lambda *_: None)

@@ -11,6 +11,7 @@ Files::
     _columns.py      what is done to each column, learned from the training rows
     _free_text.py    free text as numbers: frequent words, and components of shingles
     _features.py     the features that come out, in a few bytes per cell of the table
+    _statistics.py   mean targets of categories as further features, with own ones for each fold
     _views.py        three views of the features: standardized, quantiles, principal components
     _weights.py      weights of columns, by gradient descent on the held-out error of a kernel machine
     _trees.py        boosted trees as arrays
@@ -22,8 +23,9 @@ Files::
 
 The way of a table::
 
-    fit      X -> read_table -> TablePlan.of -> features -> Learner: plain_views (scales, components), per fold
-             weighted_views -> union_of_views: columns of the views of all folds side by side -> codes, a hash per view
+    fit      X -> read_table -> TablePlan.of -> features -> Learner: mean targets of categories, plain_views (scales,
+             components), per fold weighted_views -> union_of_views: columns of the views of all folds side by side
+             -> codes, a hash per view
              -> per fold a linear model on its codes -> held-out values: C, calibration, share of the trees, temperature
              -> linear model on all codes of all rows
     predict  X -> read_table -> TablePlan.encode -> Views.transform -> the linear model -> blend with the trees
@@ -36,12 +38,15 @@ from ._frame import Table
 from ._load_model import load_model
 from ._read import read_table
 from ._relevance import RelevanceScaler
+from ._statistics import FEWEST_CATEGORIES, MOST_CLASSES
 from ._text import text_table
 from ._values import is_missing_text
 
 __all__ = [
     "EFFORTS",
+    "FEWEST_CATEGORIES",
     "MOST_CATEGORIES",
+    "MOST_CLASSES",
     "ColumnPlan",
     "GCWSTabularClassifier",
     "GCWSTabularRegressor",

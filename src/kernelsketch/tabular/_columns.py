@@ -27,6 +27,7 @@ from ._frame import (
     Table,
 )
 from ._free_text import FreeText, TargetOrder, is_free_text
+from ._statistics import Levels, Statistics
 from ._values import (
     DATE_UNIT,
     LARGEST_EXACT,
@@ -45,6 +46,7 @@ CYCLES = ("day", "week", "year")
 WAVES = ("wave 1", "wave 2")  # of a cycle
 PLAIN_PARTS = ("day", "month", "weekday", "hour")
 DATE_PARTS = (*PLAIN_PARTS, *(f"{cycle} {wave}" for cycle in CYCLES for wave in WAVES))
+WITH_MEANS = "; mean target of each category"
 
 
 class Feature(NamedTuple):
@@ -243,11 +245,25 @@ class TablePlan:
 
     columns: tuple[ColumnPlan, ...]
     named: bool
+    statistics: Statistics | None = None
     features: tuple[Feature, ...] = field(init=False)
 
     def __post_init__(self) -> None:
         found = [Feature(c, *pair) for c, plan in enumerate(self.columns) for pair in plan.features]
+        if self.statistics is not None:
+            found += [Feature(c, f"{self.columns[c].name}: mean target", True) for c in self.statistics.owners]
         object.__setattr__(self, "features", tuple(found))
+
+    def levels(self, table: Table) -> Levels:
+        """Return the categories of training rows, of the columns that have many."""
+        return Levels.of({i: column for i, column in enumerate(table.columns) if self.columns[i].categories})
+
+    def with_statistics(self, statistics: Statistics) -> TablePlan:
+        """Return a plan whose last features are mean targets of categories."""
+        columns = list(self.columns)
+        for i in statistics.levels.columns:
+            columns[i] = replace(columns[i], treatment=f"{columns[i].treatment}{WITH_MEANS}")
+        return TablePlan(tuple(columns), self.named, statistics)
 
     @classmethod
     def of(cls, table: Table, targets: TargetOrder | None = None) -> TablePlan:
@@ -281,6 +297,9 @@ class TablePlan:
                     positions[:, flagged] = found
                     flagged += 1
                 at += width
+        if self.statistics is not None:
+            read = list(map(_read_as, columns, self.columns))
+            numbers[:, at:] = self.statistics.features(self.statistics.levels.numbers(read))
         return Features(is_number, numbers, np.array(starts, np.int64), positions)
 
     def _begins_flags(self, i: int) -> bool:

@@ -104,11 +104,13 @@ class TabularModel(PlainParameters, HtmlRepr, Persistent, BaseEstimator):  # typ
         used, sample_weight = _used_rows(sample_weight)
         exponent = 0 if self._is_class else _exponent(y)
         seed = small_seed_of(self.random_state)
+        counted = table if used is None else table.some(used)
         targets = TargetOrder.of(y if used is None else y[used], is_class=self._is_class)
-        plan = TablePlan.of(table if used is None else table.some(used), targets)
-        features = plan.encode(table)
+        plan = TablePlan.of(counted, targets)
+        features, levels = plan.encode(table), plan.levels(counted)
+        numbers = levels.numbers(table.columns) if levels.columns else None
         n_rows = table.n_rows
-        del table
+        del table, counted
         say(f"{n_rows} rows, {len(plan.columns)} columns, {len(plan.features)} features")
         learned = Learner(
             features,
@@ -123,7 +125,13 @@ class TabularModel(PlainParameters, HtmlRepr, Persistent, BaseEstimator):  # typ
             threads=threads,
             say=say,
             progress=progress,
+            levels=levels,
+            numbers=numbers,
         ).learn()
+        if learned.statistics is not None and numbers is not None:
+            plan = plan.with_statistics(learned.statistics)
+            kept = np.isin(levels.columns, learned.statistics.levels.columns)
+            features = features.with_numbers(learned.statistics.features(numbers[:, kept]))
         self._plan, self._views, self.model_ = plan, learned.views, learned.model
         self._trees, self.trees_share_ = learned.trees, learned.trees_share
         self.held_out_score_, self.held_out_error_, others = learned.held_out
@@ -136,8 +144,8 @@ class TabularModel(PlainParameters, HtmlRepr, Persistent, BaseEstimator):  # typ
             self.feature_names_in_ = np.array([column.name for column in plan.columns], dtype=object)
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
-        counted = features if used is None else features.take(used)
-        self._importances = importances(plan, learned.views, counted, self._values, seed)
+        features = features if used is None else features.take(used)
+        self._importances = importances(plan, learned.views, features, self._values, seed)
         say(f"done, {clock.elapsed:.1f} s")
         return self
 
@@ -289,8 +297,10 @@ class GCWSTabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc
     array. Lazy frames are collected. Columns with names may come in another order at prediction; further columns are
     ignored, and a missing one is an error. A warning says if only one of the training rows and the rows of a prediction
     have names: columns are then read by position. A category that training has not seen counts as rare, if the column
-    had rare categories, and else as absent. Free text becomes numbers of those words and runs of characters that are
-    correlated with the target. Infinity is an error; numbers beyond the range of the training rows count as its end.
+    had rare categories, and else as absent. A column of more than 20 categories also has the mean target of each
+    category as a feature, or with 3 to 10 classes the share of each class; each fold learns its own means from its
+    training rows. Free text becomes numbers of those words and runs of characters that are correlated with the target.
+    Infinity is an error; numbers beyond the range of the training rows count as its end.
 
     Examples
     --------

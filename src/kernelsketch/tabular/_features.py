@@ -52,6 +52,17 @@ class Features:
             out[rows, start + positions[rows, column]] = 1
         return out
 
+    def with_numbers(self, more: Array) -> Features:
+        """Return these features, and after them further numbers (rows, numbers)."""
+        is_number = np.append(self.is_number, np.ones(more.shape[1], bool))
+        return Features(is_number, np.concatenate([self.numbers.T, more.T]).T, self.starts, self.positions)
+
+    def without_last(self, count: int) -> Features:
+        """Return these features without the last ones, which are numbers. They share the memory of these."""
+        if count == 0:
+            return self
+        return Features(self.is_number[:-count], self.numbers[:, :-count], self.starts, self.positions)
+
     def take(self, rows: Array) -> Features:
         """Return the features of some rows, in the same form."""
         numbers, positions = (np.asfortranarray(part[rows]) for part in (self.numbers, self.positions))

@@ -18,6 +18,7 @@ from ._effort import effort_of
 from ._frame import CATEGORY, DATE, NUMBER
 from ._free_text import restored_texts, stored_texts
 from ._notation import check_notation
+from ._statistics import Levels, Statistics
 from ._trees import NODE_TYPES, Trees
 from ._views import LARGEST, VIEWS, Scales, Views
 
@@ -40,7 +41,7 @@ _TREES = {
 SCHEMA = Schema(
     kind="a tabular model",
     format=TABULAR_FORMAT,
-    version=3,  # 1: three views at most, no temperature; 2: no cycles of dates, no free text
+    version=3,  # 1: three views at most, no temperature; 2: no cycles of dates, no free text, no mean targets
     fields={
         "estimator": Field(str),
         "parameters": Field(dict),
@@ -71,6 +72,10 @@ SCHEMA = Schema(
         "text_shingles": Tensor("i8", ("text shingles",), With("text_counts")),
         "text_idf": Tensor("f4", ("text shingles",), With("text_counts"), finite=True),
         "text_directions": Tensor("f4", ("text directions",), With("text_counts"), finite=True),
+        "means.values": Tensor("f8", ("levels of means", "folds", "outputs"), OPTIONAL, finite=True),
+        "means.columns": Tensor("i8", ("columns with means",), With("means.values")),
+        "means.counts": Tensor("i8", ("columns with means",), With("means.values")),  # of categories with names
+        "means.names": Text("categories with means"),
         "importances": Tensor("f8", ("columns",), finite=True),
         "scale.is_number": Tensor("u1", ("features",)),
         **{f"scale.{name}": Tensor("f8", ("numbers",), finite=True) for name in SCALES},
@@ -146,6 +151,8 @@ def save_tabular(model: Any, path: Path) -> None:
     if categories:
         tensors["categories"] = categories
     tensors |= stored_texts([column.text for column in columns])
+    if plan.statistics is not None:
+        tensors |= _means_tensors(plan.statistics)
     if any(column.notation for column in columns):
         tensors["column_notations"] = [column.notation for column in columns]
     whole = {
@@ -165,6 +172,17 @@ def save_tabular(model: Any, path: Path) -> None:
     if np.isfinite(model.held_out_error_):
         whole["held_out_error"] = float(model.held_out_error_)
     save_file(path, SCHEMA, whole, tensors)
+
+
+def _means_tensors(statistics: Statistics) -> Tensors:
+    levels = statistics.levels
+    tensors: Tensors = {
+        "means.values": np.concatenate(statistics.means),
+        "means.columns": np.array(levels.columns, np.int64),
+        "means.counts": np.array([len(names) for names in levels.names], np.int64),
+    }
+    names = [name for names in levels.names for name in names]
+    return tensors | {"means.names": names} if names else tensors
 
 
 def _parameters(model: Any) -> dict[str, Any]:
@@ -208,7 +226,8 @@ def _restore(kind: Any, header: dict[str, Any], tensors: Tensors, path: str) -> 
         effort_of(model.effort)
     except ParameterError as error:
         raise InputError(f"{path} is damaged: {error}") from None
-    plan = TablePlan(tuple(_columns(tensors)), header["named"])
+    columns = tuple(_columns(tensors))
+    plan = TablePlan(columns, header["named"], _statistics(columns, head, tensors))
     model._plan, model._views, model.model_ = plan, _views(plan, header["views"], tensors), head
     if not model._views.is_bounded() or not (np.abs(inner["offset"]) < LARGEST).all():
         raise InputError(f"{path} is damaged: its scales give numbers that single precision cannot hold.")
@@ -246,6 +265,25 @@ def _trees(plan: TablePlan, head: Any, tensors: Tensors) -> Trees | None:
     if trees.n_outputs != (classes if classes > 2 else 1) or trees.n_features > len(plan.features):
         raise InputError("the trees do not fit the columns or the classes.")
     return trees
+
+
+def _statistics(columns: tuple[ColumnPlan, ...], head: Any, tensors: Tensors) -> Statistics | None:
+    names = tensors.get("means.names", [])
+    if "means.values" not in tensors:
+        if names:
+            raise InputError("the mean targets do not fit the columns.")
+        return None
+    values, owners, counts = (tensors[f"means.{name}"] for name in ("values", "columns", "counts"))
+    classes, ends = len(getattr(head, "classes_", [0])), np.cumsum(counts + 1)
+    known = len(owners) > 0 and (np.diff(owners) > 0).all() and owners[0] >= 0 and owners[-1] < len(columns)
+    fits = (counts >= 0).all() and counts.sum() == len(names) and len(ends) > 0 and ends[-1] == len(values)
+    if not (known and fits and values.shape[2] == (classes if classes > 2 else 1) and values.shape[1] > 0):
+        raise InputError("the mean targets do not fit the columns.")
+    if any(columns[i].kind != CATEGORY or not columns[i].is_used for i in owners):
+        raise InputError("a column that has no categories has mean targets.")
+    parts = np.split(np.array(names, object), np.cumsum(counts)[:-1])
+    levels = Levels(tuple(owners.tolist()), tuple(tuple(part.tolist()) for part in parts))
+    return Statistics(levels, tuple(np.split(values, ends[:-1])))
 
 
 def _columns(tensors: Tensors) -> list[ColumnPlan]:

@@ -49,6 +49,7 @@ from ._boosting import (
 from ._effort import WEIGHTS_SHARE, Clock, Effort, fitting_effort
 from ._features import Features
 from ._scores import CrossFitted, HeldOut, others_of
+from ._statistics import NO_LEVELS, Levels, Statistics, learn_statistics, outputs_of
 from ._trees import Trees
 from ._views import Views, plain_views, union_of_views, weighted_views
 from ._weights import targets_of
@@ -71,6 +72,7 @@ class Learned(NamedTuple):
     temperature: float
     held_out: HeldOut
     effort: Effort
+    statistics: Statistics | None
 
 
 class Learner:
@@ -91,11 +93,16 @@ class Learner:
         threads: int,
         say: Callable[[str], None],
         progress: Callable[[str], None] | None = None,
+        levels: Levels = NO_LEVELS,
+        numbers: Array | None = None,
     ) -> None:
         self._features, self._is_number, self._y, self._sample_weight = features, is_number, y, sample_weight
         self._is_class, self._class_weight = is_class, class_weight
         self._effort, self._clock, self._seed, self._threads, self._say = effort, clock, seed, threads, say
         self._progress = progress
+        self._levels, self._numbers = levels, numbers
+        self._statistics: Statistics | None = None
+        self._n_means = 0  # number of features that are mean targets
         self._repeats = False  # whether rows were repeated, so that models have seen their held-out rows
 
     def learn(self) -> Learned:
@@ -114,6 +121,7 @@ class Learner:
             self._take(np.tile(np.arange(len(labels)), times))
             labels, weights = np.tile(labels, times), np.tile(weights, times)
             folds = self._folds(labels, weights)
+        self._add_statistics(folds, labels, weights)
         members = self._learn_members(folds)
         views = union_of_views(members)
         self._say(
@@ -135,7 +143,7 @@ class Learner:
         if self._repeats:
             held_out = held_out._replace(error=np.nan)
         temperature = best_temperature(blend.predicted, labels[test], weights[test]) if self._is_class else 1.0
-        return Learned(views, model, trees, blend.share, temperature, held_out, self._effort)
+        return Learned(views, model, trees, blend.share, temperature, held_out, self._effort, self._statistics)
 
     def _blended(
         self,
@@ -219,6 +227,7 @@ class Learner:
     def _take(self, rows: Array) -> None:
         """Go on with some rows."""
         self._features, self._y = self._features.take(rows), self._y[rows]
+        self._numbers = None if self._numbers is None else self._numbers[rows]
         if self._sample_weight is not None:
             self._sample_weight = self._sample_weight[rows]
 
@@ -240,11 +249,30 @@ class Learner:
             folds.append(Fold(train, np.flatnonzero(scored)))
         return folds
 
+    def _add_statistics(self, folds: list[Fold], labels: Array, weights: Array) -> None:
+        """Add mean targets of categories to the features: those of each fold, which only its views use."""
+        outputs = outputs_of(labels, self._is_class)
+        if self._repeats or outputs is None or self._numbers is None:
+            return
+        held_out = [fold.test for fold in folds]
+        found = learn_statistics(self._levels, self._numbers, outputs, weights, held_out)
+        if found is not None:
+            self._statistics, more = found
+            self._features = self._features.with_numbers(more)
+            self._is_number, self._n_means = self._features.is_number, more.shape[1]
+
     def _learn_members(self, folds: list[Fold]) -> list[Views]:
         """Return the views of each fold, with the scales and components of all rows, which depend on no targets."""
         counted = None if self._sample_weight is None else self._sample_weight > 0
         every = None if counted is None or not counted.any() else np.flatnonzero(counted)
-        plain = plain_views(self._features, self._is_number, names=self._effort.views, seed=self._seed, rows=every)
+        plain = plain_views(
+            self._features,
+            self._is_number,
+            names=self._effort.views,
+            seed=self._seed,
+            rows=every,
+            n_last=self._n_means,
+        )
         return [self._weighted(plain, fold.train, number, len(folds)) for number, fold in enumerate(folds)]
 
     def _held_out(
@@ -305,6 +333,9 @@ class Learner:
 
         if self._sample_weight is not None and np.any(used := rows & (self._sample_weight > 0)):
             rows = used
+        unused = None
+        if self._statistics is not None:
+            unused = self._features.shape[1] - self._n_means + self._statistics.of_other_folds(number)
         views = weighted_views(
             plain,
             self._features.take(rows),
@@ -312,6 +343,7 @@ class Learner:
             n_steps=self._effort.n_steps,
             seed=self._seed + number,
             progress=may_go_on,
+            unused=unused,
         )
         if most is None and done > 0:
             self._effort = replace(self._effort, most_steps=done)
@@ -371,7 +403,7 @@ class Learner:
     def _boosts(self, folds: list[Fold], labels: Array, weights: Array) -> list[list[Boosting]]:
         """Return trees of each size for every fold, or none if they are not wanted or would take too long."""
         n_outputs = 1 if not self._is_class else max(1, int(labels.max()) + 1 if labels.max() > 1 else 1)
-        if self._effort.n_trees == 0 or self._features.shape[1] * n_outputs > MOST_WORK:
+        if self._effort.n_trees == 0 or (self._features.shape[1] - self._n_means) * n_outputs > MOST_WORK:
             return []
         if self._is_class and not np.bincount(labels, weights > 0).all():
             return []  # trees know only the classes of rows that count
@@ -385,7 +417,8 @@ class Learner:
 
     @cached_property
     def _bins(self) -> Bins:
-        return Bins.of(self._features, slice(None) if self._sample_weight is None else self._sample_weight > 0)
+        features = self._features.without_last(self._n_means)
+        return Bins.of(features, slice(None) if self._sample_weight is None else self._sample_weight > 0)
 
     def _room_for_trees(self, final_seconds: float, sizes: list[list[Boosting]]) -> Callable[[int], bool]:
         """Return a function that says whether the budget has room for trees up to a number, in folds and finally."""

@@ -185,29 +185,54 @@ class Views:
 
 
 def plain_views(
-    X: Array | Features, is_number: Array, *, names: tuple[str, ...] = VIEWS, seed: int, rows: Array | None = None
+    X: Array | Features,
+    is_number: Array,
+    *,
+    names: tuple[str, ...] = VIEWS,
+    seed: int,
+    rows: Array | None = None,
+    n_last: int = 0,
 ) -> Views:
-    """Learn scales and components from the features of training rows, or of some of them. All weights are 1."""
+    """Learn scales and components from the features of training rows, or of some of them. All weights are 1.
+
+    The components are those of the features without the last ``n_last``.
+    """
     if rows is not None:
         X = X[rows] if isinstance(X, np.ndarray) else X.take(rows)
     scales = Scales.of(X, is_number)
     mean, directions = np.zeros(X.shape[1]), np.zeros((X.shape[1], 0))
     if "components" in names:
         some = X[np.random.default_rng(seed).permutation(len(X))[:PCA_ROWS]]
-        mean, directions = principal_components(np.ascontiguousarray(scales.standard(some)), seed)
+        first = X.shape[1] - n_last
+        mean, directions = principal_components(np.ascontiguousarray(scales.standard(some)[:, :first]), seed)
+        mean, directions = np.pad(mean, (0, n_last)), np.pad(directions, ((0, n_last), (0, 0)))
     widths = [X.shape[1] + (directions.shape[1] if name == "components" else 0) for name in names]
     return Views(names, scales, mean, directions, tuple(np.ones(width, np.float32) for width in widths))
 
 
 def weighted_views(
-    views: Views, X: Array | Features, targets: Array, *, n_steps: int, seed: int, progress: Progress | None = None
+    views: Views,
+    X: Array | Features,
+    targets: Array,
+    *,
+    n_steps: int,
+    seed: int,
+    progress: Progress | None = None,
+    unused: Array | None = None,
 ) -> Views:
-    """Return views with weights that are learned from the features of training rows."""
+    """Return views with weights that are learned from the features of training rows.
+
+    The features of which ``unused`` has the numbers get the weight 0.
+    """
+    dropped = np.zeros(0, np.int64) if unused is None else unused
+    kept = [np.delete(np.arange(len(part)), dropped) for part in views.weights]
 
     def columns(rows: Any) -> list[Array]:
-        return [np.ascontiguousarray(part) for part in views.columns(X[rows])]
+        found = views.columns(X[rows])
+        used = found if unused is None else [part[:, mine] for part, mine in zip(found, kept, strict=True)]
+        return list(map(np.ascontiguousarray, used))
 
-    widths = [len(part) for part in views.weights]
+    widths = [len(mine) for mine in kept]
     whole = columns(slice(None)) if 4 * len(X) * sum(widths) <= MOST_BYTES else None
     weights = learn_weights(
         columns if whole is None else lambda rows: [part[rows] for part in whole],
@@ -217,7 +242,10 @@ def weighted_views(
         seed=seed,
         progress=progress,
     )
-    return replace(views, weights=tuple(weights))
+    every = [np.zeros(len(part), np.float32) for part in views.weights]
+    for part, mine, found in zip(every, kept, weights, strict=True):
+        part[mine] = found
+    return replace(views, weights=tuple(every))
 
 
 def union_of_views(several: Sequence[Views]) -> Views:

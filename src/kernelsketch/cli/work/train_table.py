@@ -12,7 +12,14 @@ import numpy as np
 from ..._rounding import floats_of
 from ...exceptions import InputError
 from ...formats import RowStream, joined_labels
-from ...tabular import EFFORTS, MOST_CATEGORIES, GCWSTabularClassifier, GCWSTabularRegressor
+from ...tabular import (
+    EFFORTS,
+    FEWEST_CATEGORIES,
+    MOST_CATEGORIES,
+    MOST_CLASSES,
+    GCWSTabularClassifier,
+    GCWSTabularRegressor,
+)
 from .._errors import UsageError
 from .._memory import enough_memory, memory_left, peak_bytes
 from .._options import label_of
@@ -25,6 +32,7 @@ from ..commands.train import Train
 MANY_LABELS, ROWS_PER_LABEL = 200, 100  # more labels, each with fewer rows, are probably no classes
 CELL_BYTES = 120  # of a cell as text, as a number, and in each view: measured
 FEATURE_BYTES = 6  # of a category in a row, which is a feature in the bins of the trees of all folds
+MEANS_BYTES = 120  # of a column of many categories in a row, whose mean targets are features of each fold
 OUTPUT_BYTES = 120  # of a class in a row, in the trees of all folds, where there are more than two
 SHORT_CELL = 32  # bytes of text that CELL_BYTES has room for
 LABELS_BYTES = 1 << 24  # of an array of text labels: one long label gives every row as much room
@@ -113,11 +121,13 @@ def _read(task: Train, rows: CountedRows) -> tuple[Any, Any]:
         raise InputError(f"{task.input} has no rows.")
     checks.check_count()
     table = joined_table(parts, rows.feature_names)
-    categories = sum(min(MOST_CATEGORIES, len(set(c.values))) for c in table.columns if c.kind == "category")
+    counts = [len(set(column.values)) for column in table.columns if column.kind == "category"]
+    categories, many = sum(min(MOST_CATEGORIES, n) for n in counts), sum(n >= FEWEST_CATEGORIES for n in counts)
     y = joined_labels(labels, LABELS_BYTES)
-    n_classes = 0 if task.regression or not EFFORTS[task.effort].n_trees else len(np.unique(y))
+    n_classes = 0 if task.regression else len(np.unique(y))
     row_bytes = CELL_BYTES * len(table.columns) + FEATURE_BYTES * categories + LABEL_COPIES * label_bytes
-    row_bytes += OUTPUT_BYTES * n_classes if n_classes > 2 else 0
+    row_bytes += OUTPUT_BYTES * n_classes if n_classes > 2 and EFFORTS[task.effort].n_trees else 0
+    row_bytes += MEANS_BYTES * many * (n_classes if n_classes > 2 else 1) if n_classes <= MOST_CLASSES else 0
     _check_memory(task, budget, text_bytes, rows, row_bytes)
     return table, y
 
