@@ -524,8 +524,10 @@ class NewtonProblem {
       const HashRange range = hashes_of_part(x_.k, share);
       const int64_t first = range.first * stride_, last = range.last * stride_;
       double lanes[kLanes] = {};
-      for (int64_t c = first; c < last; c += kLanes)
+      int64_t c = first;
+      for (; c + kLanes <= last; c += kLanes)
         for (int lane = 0; lane < kLanes; ++lane) lanes[lane] += cell(c + lane);
+      for (int lane = 0; c < last; ++c, ++lane) lanes[lane] += cell(c);  // tables of more than 64 codes have no padding
       for (const double lane : lanes) sums[share] += lane;
     });
     return sums.total();
