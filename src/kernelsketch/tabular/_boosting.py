@@ -31,6 +31,7 @@ SHARES = np.arange(20) / 20  # of the trees in a blend; below 1, so that no prob
 MOST_WORK = 1500  # features times outputs; above it the trees take longer than everything else
 BATCH_BYTES = 1 << 23  # per thread, of the features of rows that are predicted at a time
 LEAVES, LEAF_ROWS, RATE, RIDGE = 31, 10, 0.1, 0.3
+MANY_LEAVES, MANY_RATE = 63, 0.15  # of trees that learn from rows apart, of which there are many
 LARGEST_BITS, SUM_BITS = 30, 39  # of the largest gradient or hessian, and of the sum of hessians
 LEAST = 1e-15
 TEMPERATURES, SHRINKAGE = 4.0, 10.0  # largest factor of logits, and the penalty of the square of its logarithm
@@ -48,13 +49,15 @@ class Boosting:
         *,
         n_classes: int | None,
         threads: int,
+        leaves: int = LEAVES,
+        rate: float = RATE,
         most_rows: int = 1 << 22,
     ) -> None:
         """Take the bins of all rows, and grow on at most ``most_rows`` rows of a mask that have a weight above 0."""
         used = np.flatnonzero(rows & (weights > 0))
         used = used[:: len(used) // most_rows + 1]
         self.thresholds, self._weights = bins.thresholds, weights[used]
-        self._n_classes, self._threads = n_classes, threads
+        self._n_classes, self._threads, self._leaves, self._rate = n_classes, threads, leaves, rate
         binned = np.ascontiguousarray(bins.binned[:, used])
         self._rows = processor_for(threads=threads).growth_rows(binned, bins.counts)
         self._weights /= self._weights.mean()
@@ -83,7 +86,7 @@ class Boosting:
             gradients, hessians = self._derivatives()
             gradient_unit = _unit(np.abs(gradients).max(), LARGEST_BITS)
             hessian_unit = min(_unit(hessians.max(), LARGEST_BITS), _unit(hessians.sum(axis=1).max(), SUM_BITS))
-            growth = Growth(LEAVES, LEAF_ROWS, RIDGE * hessian_unit, RATE * hessian_unit / gradient_unit)
+            growth = Growth(self._leaves, LEAF_ROWS, RIDGE * hessian_unit, self._rate * hessian_unit / gradient_unit)
             grown = self._rows.grow(_integers(gradients, gradient_unit), _integers(hessians, hessian_unit), growth)
             self._raw += grown.values
             nodes = grown[:-1]
@@ -129,7 +132,7 @@ def trees_of(grown: list[GrownTrees], thresholds: list[Array], baseline: Array) 
     """Return the trees of all rounds, with thresholds instead of bins."""
     sizes = np.concatenate([np.zeros(0, np.int64), *(part.sizes for part in grown)])
     starts = np.cumsum(sizes) - sizes
-    exists = np.arange(2 * LEAVES - 1) < sizes[:, None]
+    exists = np.arange(max((part.value.shape[1] for part in grown), default=0)) < sizes[:, None]
 
     def joined(name: str) -> Array:
         parts = [getattr(part, name) for part in grown]
