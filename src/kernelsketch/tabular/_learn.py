@@ -141,7 +141,7 @@ class Learner:
         C, predicted, calibration, crossed = self._choose(values, labels[test], weights[test], numbers)
         model = self._fit(model.set_params(C=C), codes, calibration)
         del codes
-        self._say(f"kernel machine trained with C={C:g}, {self._clock.elapsed:.1f} s")
+        self._say(f"trained with C={C:g}, {self._clock.elapsed:.1f} s")
         given: dict[str, Any] = {"is_class": self._is_class, "effort": self._effort, "clock": self._clock}
         tree_fit = TreeFit(*whole, used, apart, threads=self._threads, **given)
         blend, trees = tree_fit.blended(folds, predicted, crossed)
@@ -274,7 +274,7 @@ class Learner:
                 best = None
                 for found in islice(path, n_Cs):
                     of_Cs.append(found)
-                    if len(of_Cs) < n_Cs and not self._has_time(begun, number, len(of_Cs)):
+                    if len(of_Cs) < n_Cs and not self._has_time(begun, number, len(of_Cs), n_Cs):
                         n_Cs = len(of_Cs)
                         self._effort = replace(self._effort, Cs=tuple(sorted(self._effort.Cs)[:n_Cs]))
                         break
@@ -290,16 +290,16 @@ class Learner:
         width = max(part[0].shape[1] for part in values if part)
         return [[of_C.reshape(-1, width) for of_C in part[:n_Cs]] or [np.zeros((0, width))] * n_Cs for part in values]
 
-    def _has_time(self, begun: float, number: int, done: int) -> bool:
+    def _has_time(self, begun: float, number: int, done: int, n_Cs: int) -> bool:
         """Return whether the linear models of all folds and the last one can take one more value of C.
 
-        ``number`` folds and ``done`` values of C of the next are over.
+        ``number`` folds with ``n_Cs`` values of C and ``done`` values of the next are over.
         """
         Cs, n_folds = sorted(self._effort.Cs), self._effort.n_folds
         passes = np.cumsum([passes_of(C) for C in Cs])
-        all_done = number * passes[-1] + passes[done - 1]
+        all_done = number * passes[n_Cs - 1] + passes[done - 1]
         still = n_folds * passes[done] + passes_of(Cs[done]) - all_done
-        return self._clock.elapsed + (self._clock.elapsed - begun) / all_done * still <= self._until
+        return bool(self._clock.elapsed + (self._clock.elapsed - begun) / all_done * still <= self._until)
 
     def _row_losses(self, found: Array, labels: Array) -> Array:
         """Return the error of each row: 1 for a wrong class, or the squared error of a number."""

@@ -16,7 +16,18 @@ import numpy as np
 from .._array import Array
 from ..linear import Fold
 from ._bins import Bins
-from ._boosting import MANY_LEAVES, MANY_RATE, MOST_WORK, STEP, Blend, Boosting, grow_blend, mean_trees
+from ._boosting import (
+    LEAVES,
+    MANY_LEAVES,
+    MANY_RATE,
+    MOST_WORK,
+    RATE,
+    STEP,
+    Blend,
+    Boosting,
+    grow_blend,
+    mean_trees,
+)
 from ._effort import END_SHARE, Clock, Effort
 from ._features import Features
 from ._scores import CrossFitted
@@ -68,6 +79,7 @@ class TreeFit:
         features = self._features.shape[1]
         if self.effort.n_trees == 0 or not can_grow(features, self._labels, self._weights, self._is_class):
             return Blend(0, 0.0, predicted), None
+        held_out: list[Array | Features]
         if self._apart is None:
             held_out = [self._features.take(fold.test) for fold in folds]
             boosts = [self._boosting(fold.train) for fold in folds]
@@ -108,7 +120,8 @@ class TreeFit:
             self._weights,
             n_classes=self._n_classes if self._is_class else None,
             threads=self._threads,
-            **({} if self._apart is None else {"leaves": MANY_LEAVES, "rate": MANY_RATE}),
+            leaves=LEAVES if self._apart is None else MANY_LEAVES,
+            rate=RATE if self._apart is None else MANY_RATE,
         )
 
     @cached_property

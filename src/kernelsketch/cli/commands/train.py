@@ -64,7 +64,7 @@ class TableOptions:
     )
     budget: float | None = option(
         None,
-        "Time limit of training. Less time means fewer rows and, where few rows are left, fewer hashes, values of C and "
+        "Time limit of training. Less time means fewer rows and, where few are left, hashes, values of C and "
         "trees. The output says what was given up.",
         metavar="SECONDS",
     )
