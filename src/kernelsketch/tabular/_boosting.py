@@ -81,7 +81,7 @@ class Boosting:
         Their nodes go to arrays for many trees: small arrays, made between those of all rows, would keep the memory of
         the latter from being used again.
         """
-        count, kept = n_trees - len(self._grown), list[Array]()
+        count, kept, no_values = n_trees - len(self._grown), list[Array](), self._raw[:, :0].copy()
         for i in range(count):
             gradients, hessians = self._derivatives()
             gradient_unit = _unit(np.abs(gradients).max(), LARGEST_BITS)
@@ -94,7 +94,7 @@ class Boosting:
             for array, part in zip(kept, nodes, strict=True):
                 array[i] = part
             stored = dict(zip(GrownTrees._fields, [array[i] for array in kept], strict=False))
-            self._grown.append(grown._replace(**stored, values=grown.values[:, :0].copy()))
+            self._grown.append(grown._replace(**stored, values=no_values))
 
     def _derivatives(self) -> tuple[Array, Array]:
         """Return the gradients and hessians of the loss, (outputs, rows)."""
