@@ -134,7 +134,7 @@ class TestTraining:
         assert model.effort_["effort"] == "thorough"
         shown = command("train", folder / "train.csv", *options[:4], "-m", tmp_path / "m.safetensors").stdout
         assert re.search(
-            r"budget +trained on \d+ of 400 rows, 192 of 2304 hashes, .* 1 of 4 values of C, up to 0 of", shown
+            r"budget +trained on 100 of 400 rows, 192 of 2304 hashes, .* 1 of 4 values of C, up to 0 of", shown
         )
 
     def test_other_options_of_learning(self, folder, command, tmp_path):

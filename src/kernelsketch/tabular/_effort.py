@@ -120,7 +120,9 @@ def summary_of(effort: dict[str, Any], n_rows: int, budget: float) -> str:
     of_kernel, steps = effort["n_kernel_rows"], min(effort["n_steps"], whole.n_steps)
     parts = [f"{used} of {n_rows} rows"]
     if of_kernel is not None and used >= APART * of_kernel:
-        parts += [f"{of_kernel} rows of the kernel machine"]
+        parts = [f"{used} of {n_rows} rows ({of_kernel} of them in the kernel machine)"]
+        if effort["n_trees"] == 0:
+            parts = [f"{of_kernel} of {n_rows} rows"]
     parts += [f"{effort['n_components']} of {whole.n_components} hashes", f"{steps} of {whole.n_steps} steps"]
     parts += [f"{len(effort['Cs'])} of {len(whole.Cs)} values of C"]
     if whole.n_trees:

@@ -33,7 +33,7 @@ from ._features import Features
 from ._scores import CrossFitted
 from ._trees import Trees
 
-PILOT_TREES, PILOT_ROWS = 2, 10_000  # whose time says whether a budget has room for more
+PILOT_TREES, PILOT_ROWS = 2, 30_000  # whose time says whether a budget has room for more
 LIKELY_TREES = 160  # that are to fit into a budget, before it takes more rows
 MANY_TIMES = 5  # the sample: trees of so many rows hardly gain from those of the sample
 
