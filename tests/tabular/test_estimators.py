@@ -16,7 +16,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from kernelsketch import GCWSTabularClassifier, GCWSTabularRegressor
 from kernelsketch.exceptions import InputError, ParameterError, ScaleWarning
 from kernelsketch.tabular import _views
-from kernelsketch.tabular._effort import EFFORTS, effort_of, fitting_effort
+from kernelsketch.tabular._effort import EFFORTS, Clock, effort_of, fitting_effort
 from kernelsketch.tabular._read import read_table
 
 KINDS = ("dense", "sparse")
@@ -213,9 +213,9 @@ class TestEffort:
     def test_a_budget_chooses_the_largest_effort_that_fits(self):
         """A pilot that takes no time leaves room for everything, and no room at all for nothing."""
         effort = EFFORTS["default"]
-        assert fitting_effort(effort, 1000, np.inf, None) == effort
-        assert fitting_effort(effort, 1000, 1e9, lambda *_: 1.0) == effort
-        smallest = fitting_effort(effort, 10**9, 1e-9, lambda *_: 1.0)
+        assert fitting_effort(effort, 1000, Clock(None), None) == effort
+        assert fitting_effort(effort, 1000, Clock(1e9), lambda *_: 1.0) == effort
+        smallest = fitting_effort(effort, 10**9, Clock(1e-9), lambda *_: 1.0)
         assert smallest.n_components < effort.n_components
         assert smallest.n_rows == 100
 
@@ -261,6 +261,7 @@ class TestEffort:
             {"effort": "huge"},
             {"effort": ["quick"]},
             {"n_rows": 1},
+            {"n_kernel_rows": 1.5},
             {"n_steps": 0},
             {"n_steps": None},
             {"n_components": 2.5},

@@ -1,12 +1,14 @@
 """The choice of C by held-out rows."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from kernelsketch import GCWSTabularClassifier, GCWSTabularRegressor
-from kernelsketch.tabular import _learn
+from kernelsketch.tabular import _learn, _tree_fit, summary_of
 from kernelsketch.tabular._columns import TablePlan
-from kernelsketch.tabular._effort import Clock, effort_of
+from kernelsketch.tabular._effort import ENOUGH_ROWS, Clock, effort_of, fitting_effort
 from kernelsketch.tabular._learn import Learner, clearly_worse
 from kernelsketch.tabular._read import read_table
 
@@ -83,52 +85,47 @@ def test_the_final_model_has_the_views_of_all_folds():
     assert model._views.widths == list(model.model_.views)
 
 
-class Scripted(Clock):
-    """A clock that ends the first descent after some steps, and leaves given seconds to linear models and trees."""
+class Ticking(Clock):
+    """A clock that goes on by a part of a second whenever it is read."""
 
-    def __init__(self, n_steps, models, trees):
-        super().__init__(5.0)
-        self._n_steps, self._rooms, self._calls = n_steps, [models, trees], 0
+    def __init__(self, budget, tick):
+        super().__init__(budget)
+        self._tick, self._reads = tick, 0
 
     @property
     def elapsed(self):
-        self._calls += 1  # once before the descent, and once in each step
-        return 0.0 if self._calls <= self._n_steps else 1e9
+        self._reads += 1
+        return self._reads * self._tick
 
-    @property
-    def left(self):
-        return self._rooms.pop(0) if len(self._rooms) > 1 else self._rooms[0]
+
+def learned(n, is_class, effort, clock, said=None):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (n, 6))
+    y = ((X[:, 0] > 0.31) ^ (X[:, 1] > -0.2)).astype(int)
+    features = TablePlan.of(read_table(X)).encode(read_table(X))
+    given = {"is_class": is_class, "class_weight": None, "seed": 0, "threads": 1}
+    given["say"] = (lambda _: None) if said is None else said.append
+    targets = y if is_class else 1.0 * y
+    return features, Learner(features, np.ones(6, bool), targets, None, effort=effort, clock=clock, **given).learn()
 
 
 @pytest.mark.parametrize(
-    ("clock", "changed"),
+    ("n", "tick", "changed"),
     [
-        ((3, 1e3, 1e3), {"n_steps"}),
-        ((1000, 0.0, 1e3), {"n_components", "Cs", "n_rows"}),
-        ((1000, 1e3, 0.0), {"n_trees"}),
-        ((7, 0.0, 0.0), {"n_steps", "n_components", "Cs", "n_rows", "n_trees"}),
+        (400, 1e-9, set()),
+        (400, 0.02, {"n_steps"}),
+        (400, 0.07, {"n_steps", "Cs"}),
+        (400, 0.4, {"n_steps", "Cs", "n_components", "n_trees"}),
+        (4000, 0.15, {"n_steps", "Cs", "n_kernel_rows", "n_trees"}),
     ],
 )
 @pytest.mark.parametrize("is_class", [True, False])
-def test_every_decision_of_a_clock_is_repeated(clock, changed, is_class):
+def test_every_decision_of_a_clock_is_repeated(n, tick, changed, is_class):
     """The effort of a fit whose time ran out is the one that gives the same model without a clock."""
-    rng = np.random.default_rng(0)
-    X = rng.uniform(-1, 1, (400, 6))
-    y = ((X[:, 0] > 0.31) ^ (X[:, 1] > -0.2)).astype(int)
-    plan = TablePlan.of(read_table(X))
-    features = plan.encode(read_table(X))
-
-    def learned(effort, clock):
-        given = {"is_class": is_class, "class_weight": None, "seed": 0, "threads": 1, "say": lambda _: None}
-        learner = Learner(
-            features, np.ones(6, bool), y if is_class else 1.0 * y, None, effort=effort, clock=clock, **given
-        )
-        return learner.learn()
-
-    first = learned(effort_of("default"), Scripted(*clock))
+    features, first = learned(n, is_class, effort_of("default"), Ticking(5.0, tick))
     settings, whole = first.effort.settings(), effort_of("default").settings()
     assert {name for name in whole if settings[name] != whole[name]} == changed
-    again = learned(effort_of(settings), Clock(None))
+    again = learned(n, is_class, effort_of(settings), Clock(None))[1]
     assert again.effort.settings() == settings
     columns = [found.views.transform(features[:]) for found in (first, again)]
     np.testing.assert_array_equal(*columns)
@@ -139,3 +136,115 @@ def test_every_decision_of_a_clock_is_repeated(clock, changed, is_class):
     if first.trees is not None:
         np.testing.assert_array_equal(*(found.trees.decide(features[:], 1) for found in (first, again)))
     assert again[3:] == first[3:]  # the share of the trees, the score and the effort
+
+
+class TestRowsApart:
+    """In a table of many rows, the kernel machine learns from some, and the trees from the others."""
+
+    @staticmethod
+    def fitted(kind, X, y, sample_weight=None, **settings):
+        effort = {
+            **effort_of("default").settings(),
+            "n_kernel_rows": 200,
+            "n_components": 90,
+            "n_trees": 80,
+            **settings,
+        }
+        return kind(effort).fit(X, y, sample_weight)
+
+    @staticmethod
+    def table(n=1200):
+        rng = np.random.default_rng(0)
+        X = rng.uniform(-1, 1, (n, 5))
+        return X, ((X[:, 0] > 0.31) ^ (X[:, 1] > -0.2)).astype(int)
+
+    @pytest.mark.parametrize("kind", [GCWSTabularClassifier, GCWSTabularRegressor])
+    def test_trees_learn_from_all_rows(self, kind, monkeypatch):
+        X, y = self.table()
+        seen = []
+        original = _tree_fit.Boosting
+
+        def boosting(bins, rows, *args, **options):
+            seen.append(rows)
+            return original(bins, rows, *args, **options)
+
+        monkeypatch.setattr(_tree_fit, "Boosting", boosting)
+        model = self.fitted(kind, X[:900], y[:900])
+        assert [rows.sum() for rows in seen] == [700, 900]  # the others choose, and all make the final trees
+        assert model.trees_share_ > 0
+        assert model.score(X[900:], y[900:]) > 0.8
+        again = kind(model.effort_).fit(X[:900], y[:900])
+        np.testing.assert_array_equal(again.predict(X), model.predict(X))
+        seen.clear()
+        self.fitted(kind, X, y)
+        assert [rows.sum() for rows in seen] == [1000]  # so many that those of the sample hardly matter
+        seen.clear()
+        self.fitted(kind, X[:599], y[:599])
+        assert len(seen) == 6  # too few rows for this: each fold has trees of its own
+
+    def test_rows_of_weight_0_do_not_matter(self):
+        X, y = self.table()
+        weights = np.where(np.arange(len(y)) < 500, 0.0, 1.0)
+        models = [
+            self.fitted(GCWSTabularClassifier, X, targets, weights) for targets in (y, np.where(weights > 0, y, 1 - y))
+        ]
+        np.testing.assert_array_equal(*(model.predict_proba(X) for model in models))
+
+    def test_a_class_of_two_rows_is_known_to_all(self):
+        X, y = self.table()
+        y[[3, 700]] = 2
+        model = self.fitted(GCWSTabularClassifier, X, y)
+        assert model.predict_proba(X).shape == (len(X), 3)
+        assert list(model.classes_) == [0, 1, 2]
+
+    def test_threads_change_nothing(self):
+        X, y = self.table()
+        model = self.fitted(GCWSTabularClassifier, X, y)
+        again = GCWSTabularClassifier(model.effort_, n_jobs=2).fit(X, y)
+        np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+
+
+def test_a_budget_takes_fewer_rows_before_it_takes_fewer_hashes():
+    """The pilot says how much time linear models take: 1 second for 3e6 hashes here."""
+    clock = Ticking(100.0, 0.0)
+    default = effort_of("default")
+    found = fitting_effort(default, 300_000, clock, lambda rows, hashes: rows * hashes / 3e6, can_set_apart=True)
+    assert found == replace(default, n_kernel_rows=found.n_kernel_rows)
+    assert ENOUGH_ROWS <= found.n_kernel_rows < default.n_kernel_rows
+    found = fitting_effort(default, 300_000, clock, lambda rows, hashes: rows * hashes / 3e6)
+    assert found == replace(default, n_rows=found.n_rows)
+    small = fitting_effort(default, 300_000, clock, lambda rows, hashes: rows * hashes / 1e5, can_set_apart=True)
+    assert small.n_components < default.n_components
+
+
+def test_a_budget_takes_as_many_rows_for_trees_as_there_is_time_for():
+    """What it decides is in the effort, and the same rows are taken without a clock."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (400, 4))
+    y = (X[:, 0] > 0.3).astype(int)
+    features = TablePlan.of(read_table(X)).encode(read_table(X))
+    effort = replace(effort_of("default"), n_kernel_rows=100)
+    apart = _tree_fit.Apart(np.arange(100), np.arange(100, 400))
+    for clock, given, count in ((Clock(None), effort, 300), (Clock(None), replace(effort, n_rows=250), 150)):
+        made = _tree_fit.TreeFit(
+            features, y, np.ones(400), None, apart, is_class=True, effort=given, clock=clock, threads=1
+        )
+        assert made._take_apart(apart).sum() == count
+        assert made.effort == given
+    short = _tree_fit.TreeFit(
+        features, y, np.ones(400), None, apart, is_class=True, effort=effort, clock=Ticking(5.0, 0.0), threads=1
+    )
+    short._count_in_time = lambda _: 120
+    flags = short._take_apart(apart)
+    assert (len(flags), flags.sum(), short.effort.n_rows) == (220, 120, 220)
+
+
+def test_the_summary_says_what_was_given_up():
+    X = np.random.default_rng(0).normal(size=(500, 3))
+    lines = []
+    model = GCWSTabularClassifier(budget=1e-3).fit(X, X[:, 0] > 0, progress=lines.append)
+    text = summary_of(model.effort_, 500, 1e-3)
+    assert text in lines
+    assert text.startswith("trained on ")
+    assert "of 500 rows" in text
+    assert text.endswith(" of 320 trees, to fit into budget=0.001")

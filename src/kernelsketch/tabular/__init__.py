@@ -16,6 +16,7 @@ Files::
     _weights.py      weights of columns, by gradient descent on the held-out error of a kernel machine
     _trees.py        boosted trees as arrays
     _learn.py        from features to a model: folds, C, calibration, blend, final fit
+    _tree_fit.py     trees of a fit: of folds, or of the rows apart from the kernel machine
     _boosting.py     boosted trees beside the kernel machine, and their share in the blend
     _effort.py       how much work a fit does: efforts by name, and budgets in seconds
     _importances.py  importances of columns, and their plot; _html.py shows them in notebooks
@@ -32,7 +33,7 @@ The way of a table::
 """
 
 from ._columns import MOST_CATEGORIES, ColumnPlan, plan_column
-from ._effort import EFFORTS
+from ._effort import EFFORTS, summary_of
 from ._estimators import GCWSTabularClassifier, GCWSTabularRegressor
 from ._frame import Table
 from ._load_model import load_model
@@ -56,5 +57,6 @@ __all__ = [
     "load_model",
     "plan_column",
     "read_table",
+    "summary_of",
     "text_table",
 ]

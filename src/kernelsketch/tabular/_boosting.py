@@ -37,6 +37,7 @@ MOST_OUTPUTS = 10  # for which trees of several sizes grow
 BATCH_BYTES = 1 << 23  # per thread, of the features of rows that are predicted at a time
 LEAVES = (31, 8, 3)  # of the trees of each size
 LEAF_ROWS, RATE, RIDGE = 10, 0.1, 0.3
+MANY_LEAVES, MANY_RATE = 63, 0.15  # of trees that learn from rows apart, of which there are many
 LARGEST_BITS, SUM_BITS = 30, 39  # of the largest gradient or hessian, and of the sum of hessians
 LEAST = 1e-15
 TEMPERATURES, SHRINKAGE = 4.0, 10.0  # largest factor of logits, and the penalty of the square of its logarithm
@@ -55,13 +56,14 @@ class Boosting:
         n_classes: int | None,
         threads: int,
         leaves: int = LEAVES[0],
+        rate: float = RATE,
         most_rows: int = 1 << 22,
     ) -> None:
         """Take the bins of all rows, and grow on at most ``most_rows`` rows of a mask that have a weight above 0."""
         used = np.flatnonzero(rows & (weights > 0))
         used = used[:: len(used) // most_rows + 1]
         self.thresholds, self._weights = bins.thresholds, weights[used]
-        self._n_classes, self._threads, self.leaves = n_classes, threads, leaves
+        self._n_classes, self._threads, self.leaves, self._rate = n_classes, threads, leaves, rate
         binned = np.ascontiguousarray(bins.binned[:, used])
         self._rows = processor_for(threads=threads).growth_rows(binned, bins.counts)
         self._weights /= self._weights.mean()
@@ -95,12 +97,12 @@ class Boosting:
         Their nodes go to arrays for many trees: small arrays, made between those of all rows, would keep the memory of
         the latter from being used again.
         """
-        count, kept = n_trees - len(self._grown), list[Array]()
+        count, kept, no_values = n_trees - len(self._grown), list[Array](), self._raw[:, :0].copy()
         for i in range(count):
             gradients, hessians = self._derivatives()
             gradient_unit = _unit(np.abs(gradients).max(), LARGEST_BITS)
             hessian_unit = min(_unit(hessians.max(), LARGEST_BITS), _unit(hessians.sum(axis=1).max(), SUM_BITS))
-            growth = Growth(self.leaves, LEAF_ROWS, RIDGE * hessian_unit, RATE * hessian_unit / gradient_unit)
+            growth = Growth(self.leaves, LEAF_ROWS, RIDGE * hessian_unit, self._rate * hessian_unit / gradient_unit)
             grown = self._rows.grow(_integers(gradients, gradient_unit), _integers(hessians, hessian_unit), growth)
             self._raw += grown.values
             nodes = grown[:-1]
@@ -108,7 +110,7 @@ class Boosting:
             for array, part in zip(kept, nodes, strict=True):
                 array[i] = part
             stored = dict(zip(GrownTrees._fields, [array[i] for array in kept], strict=False))
-            self._grown.append(grown._replace(**stored, values=grown.values[:, :0].copy()))
+            self._grown.append(grown._replace(**stored, values=no_values))
 
     def _derivatives(self) -> tuple[Array, Array]:
         """Return the gradients and hessians of the loss, (outputs, rows)."""
@@ -146,8 +148,7 @@ def trees_of(grown: list[GrownTrees], thresholds: list[Array], baseline: Array) 
     """Return the trees of all rounds, with thresholds instead of bins."""
     sizes = np.concatenate([np.zeros(0, np.int64), *(part.sizes for part in grown)])
     starts = np.cumsum(sizes) - sizes
-    width = grown[0].feature.shape[1] if grown else 0
-    exists = np.arange(width) < sizes[:, None]
+    exists = np.arange(max((part.value.shape[1] for part in grown), default=0)) < sizes[:, None]
 
     def joined(name: str) -> Array:
         parts = [getattr(part, name) for part in grown]
@@ -169,7 +170,7 @@ def trees_of(grown: list[GrownTrees], thresholds: list[Array], baseline: Array) 
     )
 
 
-def mean_trees(boosts: list[Boosting], shares: list[float], n_trees: int) -> Trees:
+def mean_trees(boosts: Sequence[Boosting], shares: list[float], n_trees: int) -> Trees:
     """Return trees whose sums are the weighted mean of those of several, which have the same bins."""
     parts = [boost.parts(n_trees, share) for boost, share in zip(boosts, shares, strict=True)]
     grown = [one for part, _ in parts for one in part]

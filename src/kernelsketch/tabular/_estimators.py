@@ -21,7 +21,7 @@ from ..linear import whole_or_nothing
 from ..serving import decided_classes
 from ._boosting import mixed, predict_trees
 from ._columns import ColumnPlan, TablePlan
-from ._effort import EFFORTS, Clock, effort_of
+from ._effort import EFFORTS, Clock, effort_of, summary_of
 from ._file import Persistent
 from ._free_text import TargetOrder
 from ._html import HtmlRepr
@@ -146,6 +146,8 @@ class TabularModel(PlainParameters, HtmlRepr, Persistent, BaseEstimator):  # typ
             del self.feature_names_in_
         features = features if used is None else features.take(used)
         self._importances = importances(plan, learned.views, features, self._values, seed)
+        if self.budget is not None:
+            say(summary_of(self.effort_, n_rows, self.budget))
         say(f"done, {clock.elapsed:.1f} s")
         return self
 
@@ -239,8 +241,9 @@ class GCWSTabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc
         times as long. The ``effort_`` of a fitted model repeats what its budget had time for: the same rows then give
         the same model to the last bit.
     budget : float or None, default=None
-        Seconds that the fit may take. It then uses fewer hashes, fewer values of C, fewer steps, fewer trees, and if
-        necessary fewer rows. It is not a hard limit, and below a second or two the fit may take longer.
+        Seconds of wall time that the fit may take. If the table is too large for that, it takes fewer rows first, and
+        only where few rows are left fewer hashes, values of C, steps and trees. It is no hard limit: reading the table
+        is not shortened, and below a few seconds the fit may take longer.
     class_weight : dict, "balanced" or None, default=None
         Weights of classes, as for :class:`GCWSClassifier`.
     verbose : int, default=0
@@ -263,7 +266,8 @@ class GCWSTabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc
         rows, divided by the sum over the columns. With more than 300 columns it is the learned weight of the column.
     effort_ : dict
         The work of the fit, with what the clock of a budget decided: the name of the ``effort``, ``n_rows`` (None for
-        all), ``n_components``, ``Cs``, and the largest ``n_steps`` and ``n_trees``.
+        all), ``n_components``, ``Cs``, and the largest ``n_steps`` and ``n_trees``. In a table of at least three times
+        ``n_kernel_rows`` rows the kernel machine learns from so many rows, and the trees from the others.
     model_ : GCWSClassifier
         The linear model on the columns of the views of all folds, with its calibration.
     trees_share_ : float

@@ -57,12 +57,6 @@ class Features:
         is_number = np.append(self.is_number, np.ones(more.shape[1], bool))
         return Features(is_number, np.concatenate([self.numbers.T, more.T]).T, self.starts, self.positions)
 
-    def without_last(self, count: int) -> Features:
-        """Return these features without the last ones, which are numbers. They share the memory of these."""
-        if count == 0:
-            return self
-        return Features(self.is_number[:-count], self.numbers[:, :-count], self.starts, self.positions)
-
     def take(self, rows: Array) -> Features:
         """Return the features of some rows, in the same form."""
         numbers, positions = (np.asfortranarray(part[rows]) for part in (self.numbers, self.positions))

@@ -12,9 +12,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import cached_property
 from itertools import islice
-from time import monotonic
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,28 +32,25 @@ from ..linear import (
     shuffled_folds,
 )
 from ..serving import Calibration, decided_classes
-from ._bins import Bins
-from ._boosting import (
-    LEAVES,
-    MOST_OUTPUTS,
-    MOST_WORK,
-    STEP,
-    Blend,
-    Boosting,
-    best_temperature,
-    grow_blend,
-    mean_trees,
+from ._boosting import best_temperature
+from ._effort import (
+    WEIGHTS_SHARE,
+    Clock,
+    Effort,
+    fitting_effort,
+    kernel_share,
+    passes_of,
+    rows_of_kernel,
 )
-from ._effort import WEIGHTS_SHARE, Clock, Effort, fitting_effort
 from ._features import Features
 from ._scores import CrossFitted, HeldOut, others_of
 from ._statistics import NO_LEVELS, Levels, Statistics, learn_statistics, outputs_of
+from ._tree_fit import Apart, TreeFit, can_grow
 from ._trees import Trees
 from ._views import Views, plain_views, union_of_views, weighted_views
 from ._weights import targets_of
 
 CLEARLY = 1.5  # standard errors by which a larger C is worse, so that none above it is tried
-PILOT_TREES = 2  # whose time says whether a budget has room for more
 
 
 class Learned(NamedTuple):
@@ -103,11 +98,11 @@ class Learner:
         self._levels, self._numbers = levels, numbers
         self._statistics: Statistics | None = None
         self._n_means = 0  # number of features that are mean targets
+        self._until = np.inf  # seconds on the clock when the linear models are to be trained
         self._repeats = False  # whether rows were repeated, so that models have seen their held-out rows
 
     def learn(self) -> Learned:
         """Choose C and the blend with held-out rows, and train on all rows."""
-        self._fit_to_budget()
         labels = self._labels()
         weights = counted_rows(self._y, self._sample_weight, self._class_weight, has_classes=self._is_class)
         if self._is_class and len(np.unique(labels[weights > 0])) < 2:
@@ -115,12 +110,30 @@ class Learner:
                 "the rows with a weight above 0 have only one class: give rows of 2 classes a weight above 0, by "
                 "sample_weight and class_weight."
             )
-        folds = self._folds(labels, weights)
+        counted = np.flatnonzero(weights > 0)
+        can_set_apart = self._effort.n_kernel_rows is not None and can_grow(
+            self._features.shape[1], labels, weights, self._is_class
+        )
+        self._fit_to_budget(counted, can_set_apart)
+        apart = self._rows_apart(labels, counted) if can_set_apart else None
+        whole, used = (self._features, labels, weights), self._used()
+        if apart is not None:
+            self._take(apart.sample)
+            labels, weights = labels[apart.sample], weights[apart.sample]
+        else:
+            self._take_some(labels, counted)
+            labels, weights = (
+                self._labels(),
+                counted_rows(self._y, self._sample_weight, self._class_weight, has_classes=self._is_class),
+            )
+            whole, used = (self._features, labels, weights), self._used()
+        folds = self._folds(labels, weights, apart)
         if not any(len(fold.test) for fold in folds):  # too few rows have a weight
             times, self._repeats = self._effort.n_folds, True
             self._take(np.tile(np.arange(len(labels)), times))
             labels, weights = np.tile(labels, times), np.tile(weights, times)
-            folds = self._folds(labels, weights)
+            folds = self._folds(labels, weights, None)
+            whole, used = (self._features, labels, weights), self._used()
         self._add_statistics(folds, labels, weights)
         members = self._learn_members(folds)
         views = union_of_views(members)
@@ -130,63 +143,46 @@ class Learner:
         )
         model = self._linear(self._effort.n_components, views.widths)
         codes = self._codes(model, views)
-        start, test = monotonic(), np.concatenate([fold.test for fold in folds])
+        test = np.concatenate([fold.test for fold in folds])
         values = self._held_out(members, codes, folds, labels, weights)
-        seconds = monotonic() - start
         numbers = np.repeat(np.arange(len(folds)), [len(fold.test) for fold in folds])
         C, predicted, calibration, crossed = self._choose(values, labels[test], weights[test], numbers)
-        blend, trees = self._blended(folds, predicted, crossed, labels, weights, seconds)
-        self.__dict__.pop("_bins", None)  # the fit needs the memory
         model = self._fit(model.set_params(C=C), codes, calibration)
+        del codes
         self._say(f"trained with C={C:g}, {self._clock.elapsed:.1f} s")
+        given: dict[str, Any] = {"is_class": self._is_class, "effort": self._effort, "clock": self._clock}
+        tree_fit = TreeFit(*whole, used, apart, threads=self._threads, **given)
+        blend, trees = tree_fit.blended(folds, predicted, crossed)
+        self._effort = tree_fit.effort
+        if trees is not None:
+            of_size = f"{blend.n_trees} boosted trees of {blend.boosts[0].leaves} leaves"
+            self._say(f"{of_size}, share {blend.share:.2f}, {self._clock.elapsed:.1f} s")
         held_out = crossed.held_out()
         if self._repeats:
             held_out = held_out._replace(error=np.nan)
         temperature = best_temperature(blend.predicted, labels[test], weights[test]) if self._is_class else 1.0
         return Learned(views, model, trees, blend.share, temperature, held_out, self._effort, self._statistics)
 
-    def _blended(
-        self,
-        folds: list[Fold],
-        predicted: Array,
-        crossed: CrossFitted,
-        labels: Array,
-        weights: Array,
-        final_seconds: float,
-    ) -> tuple[Blend, Trees | None]:
-        """Return the blend of what models predict for held-out rows with trees, and the trees.
+    def _used(self) -> Array | None:
+        """Return flags of the rows with a weight above 0, or None if rows have no weights."""
+        return None if self._sample_weight is None else self._sample_weight > 0
 
-        The trees of two classes are the mean of those of the folds and of those of all rows, with equal shares: a mean
-        varies less. Predictions of numbers gain more from all rows, and trees of many classes would take too long.
+    def _rows_apart(self, labels: Array, counted: Array) -> Apart | None:
+        """Return the rows of the kernel machine and those of the trees, or None if there are too few for this.
+
+        Rows of a class that has no other rows than those of the kernel machine train the trees as well.
         """
-        test, sizes = np.concatenate([fold.test for fold in folds]), self._boosts(folds, labels, weights)
-        if not sizes:
-            return Blend((), 0, 0.0, predicted), None
-        blend = grow_blend(
-            sizes,
-            [self._features.take(fold.test) for fold in folds],
-            predicted,
-            labels[test],
-            weights[test],
-            most=self._effort.n_trees,
-            is_class=self._is_class,
-            may_go_on=self._room_for_trees(final_seconds, sizes),
-            watch=crossed.add_trees,
-        )
-        if not blend.n_trees:
-            return blend, None
-        leaves, of_folds = blend.boosts[0].leaves, list(blend.boosts) if self._is_class and labels.max() == 1 else []
-        sizes.clear()
-        for boost in of_folds:
-            boost.finish()  # the trees of all rows need the memory
-        final = self._boosting(np.ones(len(labels), bool), labels, weights).of_size(leaves)
-        final.grow(blend.n_trees)
-        shares = [0.5 / len(of_folds)] * len(of_folds) + [0.5] if of_folds else [1.0]
-        trees = mean_trees([*of_folds, final], shares, blend.n_trees)
-        self._say(
-            f"{blend.n_trees} boosted trees of {leaves} leaves, share {blend.share:.2f}, {self._clock.elapsed:.1f} s"
-        )
-        return blend, trees
+        most = rows_of_kernel(self._effort, min(len(counted), self._effort.n_rows or len(counted)))
+        if most >= len(counted) or most != self._effort.n_kernel_rows:
+            return None
+        order = counted[row_order(labels[counted], self._seed, self._is_class)]
+        sample, others = np.sort(order[:most]), np.sort(order[most:])
+        others = others[row_order(labels[others], self._seed, self._is_class)]
+        if self._is_class:
+            if len(np.unique(labels[sample])) < len(np.unique(labels)):
+                return None  # more classes than rows
+            others = np.concatenate([sample[~np.isin(labels[sample], labels[others])], others])
+        return Apart(sample, others)
 
     def _labels(self) -> Array:
         """Return class numbers, or the targets of a regression."""
@@ -198,30 +194,33 @@ class Learner:
             return GCWSClassifier(n_components, class_weight=self._class_weight, **common)
         return GCWSRegressor(n_components, **common)
 
-    def _fit_to_budget(self) -> None:
+    def _fit_to_budget(self, counted: Array, can_set_apart: bool) -> None:
         """Reduce the effort, and if necessary the rows, to what fits in the seconds that are left."""
-        n = len(self._y)
+        y = self._y[counted]
 
         def pilot(rows: int, hashes: int) -> float:
-            part = some_rows(self._y, rows, self._seed, self._is_class)
+            part = counted[some_rows(y, rows, self._seed, self._is_class)]
             features = self._features.take(part)
             views = plain_views(features, self._is_number, seed=self._seed)
             columns = views.transform(features[:])
             model = self._linear(hashes, views.widths, 10.0).set_params(tol=1e-2)
-            start = monotonic()
+            start = self._clock.elapsed
             with ignored_scales():
                 model.fit(columns, self._y[part])
-            return monotonic() - start
+            return self._clock.elapsed - start
 
-        self._effort = fitting_effort(self._effort, n, self._clock.left, pilot)
-        n_rows = n if self._effort.n_rows is None else min(n, self._effort.n_rows)
-        part = np.arange(n) if n_rows == n else some_rows(self._y, n_rows, self._seed, self._is_class)
-        if n_rows < n:
-            self._say(f"training on {n_rows} of {n} rows")
+        self._effort = fitting_effort(self._effort, len(counted), self._clock, pilot, can_set_apart=can_set_apart)
+        self._until = self._clock.elapsed + kernel_share(self._effort) * self._clock.left
+
+    def _take_some(self, labels: Array, counted: Array) -> None:
+        """Go on with as many rows as the effort has, some of them several times if they are too few for folds."""
+        part, n_rows = np.arange(len(labels)), self._effort.n_rows
+        if n_rows is not None and n_rows < len(counted):
+            part = counted[some_rows(self._y[counted], n_rows, self._seed, self._is_class)]
         if too_few(self._y[part], self._is_class, self._effort.n_folds):
             part = np.tile(part, self._effort.n_folds)  # so that cross-validation trains on every row
             self._repeats = True
-        if len(part) != n:
+        if len(part) != len(labels):
             self._take(part)
 
     def _take(self, rows: Array) -> None:
@@ -231,12 +230,15 @@ class Learner:
         if self._sample_weight is not None:
             self._sample_weight = self._sample_weight[rows]
 
-    def _folds(self, labels: Array, weights: Array) -> list[Fold]:
+    def _folds(self, labels: Array, weights: Array, apart: Apart | None) -> list[Fold]:
         """Return folds, of which each holds out rows that can be scored.
 
-        Rows of a class that has no other rows train every fold, so that all models know all classes.
+        Rows of a class that has no other rows train every fold, so that all models know all classes. So do rows that
+        train the trees.
         """
-        counted = weights > 0
+        counted, taken = weights > 0, np.zeros(len(labels), bool)
+        if apart is not None:
+            taken = np.isin(apart.sample, apart.others)
         dealt = labels if self._is_class else np.zeros(len(labels), np.int64)
         dealt = np.where(counted, dealt, len(labels))  # rows of weight 0 come last and do not move the others
         folds = []
@@ -244,7 +246,7 @@ class Learner:
             scored = np.zeros(len(labels), bool)
             scored[test] = counted[test]
             if self._is_class:
-                alone = ~np.isin(labels, np.unique(labels[train & counted]))
+                alone = taken | ~np.isin(labels, np.unique(labels[train & counted]))
                 train, scored = train | alone, scored & ~alone
             folds.append(Fold(train, np.flatnonzero(scored)))
         return folds
@@ -285,6 +287,7 @@ class Learner:
         """
         values: list[list[Array]] = []
         n_Cs, first, of_views = len(self._effort.Cs), True, views_of(codes.hasher, codes.n_features)
+        begun = self._clock.elapsed
         for number, (views, fold) in enumerate(zip(members, folds, strict=True)):
             theirs = of_views[number * len(views.names) : (number + 1) * len(views.names)]
             hashes = slice(theirs[0].hashes.start, theirs[-1].hashes.stop)
@@ -300,6 +303,10 @@ class Learner:
                 best = None
                 for found in islice(path, n_Cs):
                     of_Cs.append(found)
+                    if len(of_Cs) < n_Cs and not self._has_time(begun, number, len(of_Cs), n_Cs):
+                        n_Cs = len(of_Cs)
+                        self._effort = replace(self._effort, Cs=tuple(sorted(self._effort.Cs)[:n_Cs]))
+                        break
                     losses = self._row_losses(found, labels[fold.test])
                     if first and best is not None and clearly_worse(losses, best, weights[fold.test]):
                         n_Cs = len(of_Cs)
@@ -310,7 +317,18 @@ class Learner:
             values.append(of_Cs)
             self._say(f"fold {number + 1} of {len(folds)}, {self._clock.elapsed:.1f} s")
         width = max(part[0].shape[1] for part in values if part)
-        return [[of_C.reshape(-1, width) for of_C in part] or [np.zeros((0, width))] * n_Cs for part in values]
+        return [[of_C.reshape(-1, width) for of_C in part[:n_Cs]] or [np.zeros((0, width))] * n_Cs for part in values]
+
+    def _has_time(self, begun: float, number: int, done: int, n_Cs: int) -> bool:
+        """Return whether the linear models of all folds and the last one can take one more value of C.
+
+        ``number`` folds with ``n_Cs`` values of C and ``done`` values of the next are over.
+        """
+        Cs, n_folds = sorted(self._effort.Cs), self._effort.n_folds
+        passes = np.cumsum([passes_of(C) for C in Cs])
+        all_done = number * passes[n_Cs - 1] + passes[done - 1]
+        still = n_folds * passes[done] + passes_of(Cs[done]) - all_done
+        return bool(self._clock.elapsed + (self._clock.elapsed - begun) / all_done * still <= self._until)
 
     def _row_losses(self, found: Array, labels: Array) -> Array:
         """Return the error of each row: 1 for a wrong class, or the squared error of a number."""
@@ -400,46 +418,6 @@ class Learner:
         row_bytes = 8 * (features.shape[1] + width)  # as an array, and in the views
         return hash_in_parts(model, lambda rows: views.transform(features[rows]), len(features), width, row_bytes)
 
-    def _boosts(self, folds: list[Fold], labels: Array, weights: Array) -> list[list[Boosting]]:
-        """Return trees of each size for every fold, or none if they are not wanted or would take too long."""
-        n_outputs = 1 if not self._is_class else max(1, int(labels.max()) + 1 if labels.max() > 1 else 1)
-        if self._effort.n_trees == 0 or (self._features.shape[1] - self._n_means) * n_outputs > MOST_WORK:
-            return []
-        if self._is_class and not np.bincount(labels, weights > 0).all():
-            return []  # trees know only the classes of rows that count
-        first = [self._boosting(fold.train, labels, weights) for fold in folds]
-        others = LEAVES[1:] if n_outputs <= MOST_OUTPUTS else ()
-        return [first, *([boost.of_size(leaves) for boost in first] for leaves in others)]
-
-    def _boosting(self, rows: Array, labels: Array, weights: Array) -> Boosting:
-        n_classes = int(labels.max()) + 1 if self._is_class else None
-        return Boosting(self._bins, rows, labels, weights, n_classes=n_classes, threads=self._threads)
-
-    @cached_property
-    def _bins(self) -> Bins:
-        features = self._features.without_last(self._n_means)
-        return Bins.of(features, slice(None) if self._sample_weight is None else self._sample_weight > 0)
-
-    def _room_for_trees(self, final_seconds: float, sizes: list[list[Boosting]]) -> Callable[[int], bool]:
-        """Return a function that says whether the budget has room for trees up to a number, in folds and finally."""
-        start, done = monotonic(), 0
-        if np.isfinite(self._clock.budget):
-            for boost in [boost for boosts in sizes for boost in boosts]:
-                boost.grow(PILOT_TREES)
-            done = PILOT_TREES
-
-        def may_go_on(size: int) -> bool:
-            nonlocal done
-            per_tree = (monotonic() - start) / max(1, done)
-            needed = per_tree * (size - done) + 2 * per_tree * size / len(sizes[0])
-            done = size
-            fits = needed + final_seconds <= self._clock.left
-            if not fits:
-                self._effort = replace(self._effort, n_trees=size - STEP)
-            return fits
-
-        return may_go_on
-
 
 def clearly_worse(losses: Array, best: Array, weights: Array) -> bool:
     """Return whether the mean loss of rows is larger than the best one by more than chance may explain."""
@@ -473,12 +451,17 @@ def too_few(y: Array, is_class: bool, n_folds: int) -> bool:
 
 def some_rows(y: Array, count: int, seed: int, is_class: bool) -> Array:
     """Return the numbers of some rows in ascending order, with a row or two of each class first."""
+    return np.sort(row_order(y, seed, is_class)[:count])
+
+
+def row_order(y: Array, seed: int, is_class: bool) -> Array:
+    """Return the numbers of rows in a random order, with a row or two of each class first."""
     order = np.random.default_rng(seed).permutation(len(y))
     if is_class:
         _, numbers = np.unique(y[order], return_inverse=True)
+        by_class = np.argsort(numbers, kind="stable")
+        counts = np.bincount(numbers)
         rank = np.empty(len(y), np.int64)
-        for label in range(numbers.max() + 1):
-            rows = np.flatnonzero(numbers == label)
-            rank[rows] = np.arange(len(rows))
+        rank[by_class] = np.arange(len(y)) - np.repeat(np.cumsum(counts) - counts, counts)
         order = order[np.argsort(np.where(rank < 2, 0, 1), kind="stable")]
-    return np.sort(order[:count])
+    return order

@@ -64,8 +64,8 @@ class TableOptions:
     )
     budget: float | None = option(
         None,
-        "Time limit of training. Less time means fewer hashes, fewer values of C, fewer trees and, if necessary, fewer "
-        "rows. The output says what there was time for.",
+        "Time limit of training. Less time means fewer rows and, where few are left, hashes, values of C and "
+        "trees. The output says what was given up.",
         metavar="SECONDS",
     )
     plain: bool = option(

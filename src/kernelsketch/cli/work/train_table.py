@@ -19,6 +19,7 @@ from ...tabular import (
     MOST_CLASSES,
     GCWSTabularClassifier,
     GCWSTabularRegressor,
+    summary_of,
 )
 from .._errors import UsageError
 from .._memory import enough_memory, memory_left, peak_bytes
@@ -222,7 +223,7 @@ def _lines(facts: dict[str, Any], stream: Any) -> dict[str, str]:
     lines["important"] = important_columns(columns)
     lines["hash"] = f"{facts['n_components']} hashes, effort {facts['effort']}"
     if facts["budget"] is not None:
-        lines["budget"] = _effort_text(facts["fitted_effort"], facts["rows"])
+        lines["budget"] = summary_of(facts["fitted_effort"], facts["rows"], facts["budget"])
     lines["blend"] = f"C={facts['C']:g}, " + (
         f"boosted trees have a share of {100 * facts['trees_share']:.0f} %" if facts["trees_share"] else "no trees"
     )
@@ -244,14 +245,4 @@ def _held_out_text(facts: dict[str, Any]) -> str:
     return (
         f"{facts['held_out_metric']} {100 * facts['held_out_accuracy']:.2f} %{margin} (the largest class: "
         f"{100 * facts['held_out_baseline_accuracy']:.2f} %){auc}, log-loss {facts['held_out_log_loss']:.4f}"
-    )
-
-
-def _effort_text(effort: dict[str, Any], rows: int) -> str:
-    """Return what a budget had time for."""
-    used = rows if effort["n_rows"] is None else min(rows, effort["n_rows"])
-    Cs = " ".join(f"{C:g}" for C in effort["Cs"])
-    return (
-        f"room for {used:,} of {rows:,} rows, {effort['n_components']} hashes, {effort['n_steps']} steps, C of {Cs}, "
-        f"and {effort['n_trees']} trees"
     )
