@@ -178,7 +178,7 @@ def line_of(name, gain, difference, digits):
     error = f" +- {means.std() / len(means) ** 0.5:.{digits}f}" if len(means) > 1 else ""
     line = f"{name}: {means.mean():+.{digits}f}{error} over {len(means)} tables; better on {better.sum()}"
     for kind, chosen in (("tied on", ~better & ~worse), ("worse on", worse)):
-        named = ", ".join(f"{table} {value:+.{digits}f}" for table, value in means[chosen].items())
+        named = ", ".join(f"{table} {round(value, digits) + 0.0:+.{digits}f}" for table, value in means[chosen].items())
         line += f", {kind} {chosen.sum()}" + (f" ({named})" if named else "")
     return line
 

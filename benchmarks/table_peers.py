@@ -30,7 +30,7 @@ import pandas as pd
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.model_selection import KFold, StratifiedKFold, train_test_split
 
-SETTINGS, ROUNDS, PATIENCE, XRFM_SETTINGS = 20, 800, 20, 5
+SETTINGS, ROUNDS, PATIENCE = 20, 800, 20
 
 
 def load_package(name, to_install=None):
@@ -91,7 +91,10 @@ def reader(X, most=None):
 
     def read(frame):
         columns = ((frame[name], values) for name, values in known.items())
-        made = [x.astype(float) if values is None else pd.Categorical(x, values) for x, values in columns]
+        made = [
+            x.astype(float) if values is None else pd.Categorical(x.where(x.isin(values)), values)
+            for x, values in columns
+        ]
         return pd.DataFrame({f"c{i}": column for i, column in enumerate(made)})
 
     return read
@@ -267,7 +270,7 @@ def xrfm(X, y, split, n_classes):
     def predicted_by(models, rows):
         return np.mean([model.predict_proba(rows) if n_classes else model.predict(rows) for model in models], axis=0)
 
-    for setting in XRFM_SETTINGS_L2:
+    for setting in XRFM_SETTINGS:
         losses, models = [], []
         for train, held_out in folds:
             model = kind(device="cpu", n_threads=1, random_state=split, **metric, **setting)
@@ -279,8 +282,8 @@ def xrfm(X, y, split, n_classes):
     return models, lambda rows: predicted_by(models, read(rows))
 
 
-XRFM_SETTINGS_L2 = random_settings(
-    XRFM_SETTINGS,
+XRFM_SETTINGS = random_settings(
+    5,
     bandwidth=log_uniform(1, 100),
     reg=log_uniform(1e-5, 1),
     exponent=uniform(0.7, 1.4),
