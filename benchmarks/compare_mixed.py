@@ -44,7 +44,7 @@ from machine import RESULTS, affinity, machine
 from scipy import sparse
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import train_test_split
-from table_peers import MODELS, WARM_UP, bytes_of, version_of
+from table_peers import MODELS, bytes_of, version_of, warm_up
 from threadpoolctl import threadpool_limits
 
 NEW_CLASSIFICATION = [
@@ -103,7 +103,7 @@ def measure(name, split, model):
     X, y, X_test, y_test = load(name, split)
     n_classes = int(y.max()) + 1 if name in OF_CLASSES else 0
     with threadpool_limits(1):
-        WARM_UP.get(model, lambda: None)()
+        warm_up(model)
         start = process_time()
         made, predict = MODELS[model](X, y, split, n_classes)
         trained = process_time()
@@ -255,10 +255,11 @@ def main():
 
 
 def try_to_measure(job):
+    """Return the row of a job, or None if it fails."""
     try:
         return measure(*job)
     except Exception as error:  # the other jobs go on
-        print(*job, repr(error)[:500], file=sys.stderr, flush=True)
+        return print(*job, repr(error)[:500], file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

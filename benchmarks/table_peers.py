@@ -2,8 +2,7 @@
 
 ``MODELS`` has them by name. Each is a function ``fit(X, y, split, n_classes)`` of a data frame and its targets (class
 numbers, or numbers if ``n_classes`` is 0). It returns a fitted model, and a function that predicts the rows of another
-frame. The package of a peer is imported when the peer is fitted, and ``load_package`` names the pip command if it is
-absent.
+frame. ``warm_up`` imports the package of a peer before its first fit, and names the pip command if it is absent.
 
 Tuning is the same for LightGBM, XGBoost and CatBoost: the best of the defaults and 19 random settings by log-loss or
 squared error on a quarter of the training rows (three folds below 1,500 rows), where early stopping finds the number of
@@ -20,9 +19,9 @@ from __future__ import annotations
 
 import pickle
 import tempfile
-from functools import partial
+from functools import cache, partial
 from importlib import import_module
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import numpy as np
@@ -38,7 +37,7 @@ def load_package(name, to_install=None):
     try:
         return import_module(name)
     except ImportError as error:
-        raise SystemExit(f"This model needs the package {name}: pip install {to_install or name} ({error})") from error
+        raise ImportError(f"This model needs the package {name}: pip install {to_install or name} ({error})") from error
 
 
 def random_settings(n, **ranges):
@@ -238,11 +237,6 @@ def chimeraboost(X, y, split, n_classes):
     return model, lambda rows: (model.predict_proba if n_classes else model.predict)(read(rows))
 
 
-def warm_up_chimeraboost():
-    """Compile its functions, which happens once per installation and is not counted."""
-    load_package("chimeraboost.warmup", "chimeraboost").warmup()
-
-
 def filler(X):
     """Return a function that reads a frame, and has medians and columns of 0 and 1 in place of gaps in numbers."""
     base = reader(X)
@@ -322,25 +316,39 @@ MODELS = {
     "xRFM-5": xrfm,
     "RealMLP-TD": realmlp,
 }
-WARM_UP = {"ChimeraBoost": warm_up_chimeraboost}
-PACKAGES = {
-    "LightGBM": ["lightgbm"],
-    "XGBoost": ["xgboost-cpu", "xgboost"],
-    "CatBoost": ["catboost"],
-    "HistGradientBoosting": ["scikit-learn"],
-    "ChimeraBoost": ["chimeraboost"],
-    "xRFM": ["xrfm"],
-    "RealMLP": ["pytabkit"],
+PACKAGES = {  # names to import, and to install
+    "ours": {"kernelsketch": "kernelsketch"},
+    "LightGBM": {"lightgbm": "lightgbm"},
+    "XGBoost": {"xgboost": "xgboost-cpu"},
+    "CatBoost": {"catboost": "catboost"},
+    "HistGradientBoosting": {"sklearn": "scikit-learn"},
+    "ChimeraBoost": {"chimeraboost.warmup": "chimeraboost"},
+    "xRFM": {"xrfm": "xrfm", "pytabkit": "pytabkit"},
+    "RealMLP": {"pytabkit": "pytabkit"},
 }
 
 
+def packages_of(model):
+    return PACKAGES.get(model.split("-")[0], {})
+
+
+@cache
+def warm_up(model):
+    """Import the packages of a model, and compile ChimeraBoost, so that the first fit does not count it."""
+    for name, to_install in packages_of(model).items():
+        package = load_package(name, to_install)
+        if name.endswith(".warmup"):
+            package.warmup()
+
+
 def version_of(model):
-    """Return the version of the package of a peer, and nothing for ours, whose commit the .json file names."""
-    for name in PACKAGES.get(model.split("-")[0], []):
-        try:
-            return version(name)
-        except ImportError:  # PackageNotFoundError is one
-            continue
+    """Return the version of the package of a model. Of ours, the .json file names the commit, too."""
+    for name in packages_of(model).values():
+        for one in (name, name.removesuffix("-cpu")):
+            try:
+                return version(one)
+            except PackageNotFoundError:
+                continue
     return ""
 
 
