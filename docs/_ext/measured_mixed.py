@@ -123,14 +123,14 @@ def difference_cell(one: Against, digits: int, factor: float) -> str:
 
 
 def standings(path: Path, new: bool) -> Iterator[list[str]]:
-    """Yield the scores of each model that was measured on all tables and splits of the reference."""
+    """Yield the scores of each model on the tables and splits of the reference, if it was measured on all of them."""
     found = read(path, new)
     reference = found[REFERENCE]
     machine = next((row["machine"] for row in reference.values()), "")
     for model in MODELS:
-        rows = found[model]
-        if not rows or not reference.keys() <= rows.keys():
+        if not reference or not reference.keys() <= found[model].keys():
             continue
+        rows = {key: found[model][key] for key in reference}
         ratio = against(found, model, REFERENCE, "rmse")
         mark = OTHER_MACHINE if any(row["machine"] not in (machine, "") for row in rows.values()) else ""
         seconds, micros, size = (middle(rows, name) for name in ("fit_cpu_seconds", "row_cpu_us", "model_bytes"))
