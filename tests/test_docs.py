@@ -139,6 +139,62 @@ def test_tables_of_the_study_of_tables(measured, monkeypatch, tmp_path):
         assert all(len(cells) == len(table.head) for cells in table.rows())
 
 
+MIXED = """\
+half,new,task,table,split,model,n_train,n_columns,accuracy,auc,log_loss,calibration_error,rmse,fit_cpu_seconds,row_cpu_us,model_bytes,version,machine
+report,1,classification,won,0,ours,9,9,0.9,0.90,0.30,0.01,,2.0,10,4000,,"A, 2 cores"
+report,1,classification,won,1,ours,9,9,0.9,0.92,0.30,0.01,,2.0,10,4000,,"A, 2 cores"
+report,1,classification,lost,0,ours,9,9,0.8,0.70,0.50,0.03,,4.0,30,4000,,"A, 2 cores"
+report,1,regression,tied,0,ours,9,9,,,,,9,1.0,20,2000,,"A, 2 cores"
+report,1,regression,tied,1,ours,9,9,,,,,11,1.0,20,2000,,"A, 2 cores"
+report,1,classification,won,0,LightGBM-20,9,9,0.9,0.89,0.35,0.01,,1.0,5,1000,4.7,"A, 2 cores"
+report,1,classification,won,1,LightGBM-20,9,9,0.9,0.89,0.35,0.01,,1.0,5,1000,4.7,"A, 2 cores"
+report,1,classification,lost,0,LightGBM-20,9,9,0.8,0.74,0.45,0.03,,1.0,5,1000,4.7,"A, 2 cores"
+report,1,regression,tied,0,LightGBM-20,9,9,,,,,10,1.0,5,1000,4.7,"A, 2 cores"
+report,1,regression,tied,1,LightGBM-20,9,9,,,,,10,1.0,5,1000,4.7,"A, 2 cores"
+report,1,classification,won,0,RealMLP-TD,9,9,0.9,0.88,0.35,0.01,,1.0,5,1000,1.7,"B, 16 cores"
+report,0,classification,old,0,LightGBM-20,9,9,0.9,,0.35,0.01,,1.0,5,1000,4.7,"A, 2 cores"
+report,0,classification,old,0,RealMLP-TD,9,9,0.9,,0.25,0.01,,1.0,5,2000,1.7,"B, 16 cores"
+report,0,classification,more,0,RealMLP-TD,9,9,0.1,,0.95,0.21,,9.0,5,2000,1.7,"B, 16 cores"
+develop,1,classification,other,0,ours,9,9,0.9,0.10,9,0.01,,2.0,10,4000,,"A, 2 cores"
+"""
+
+
+def test_tables_of_the_mixed_tables(measured, monkeypatch, tmp_path):
+    (tmp_path / "mixed_tables.csv").write_text(MIXED)
+    monkeypatch.setattr(measured, "RESULTS", tmp_path)
+    # RealMLP-TD lacks tables of LightGBM-20, so it has no means; the other half is never shown.
+    assert list(measured.TABLES["mixed-new"].rows()) == [
+        ["ours", "80.5", "0.400", "-0.5 %", "85.0", "0.020", "2.0 s", "20 µs", "4 kB"],
+        ["LightGBM-20", "81.5", "0.400", "+0.0 %", "85.0", "0.020", "1.0 s", "5 µs", "1 kB"],
+    ]
+    # Of another machine: the times have a star. A table that LightGBM-20 lacks is not in the means.
+    assert list(measured.TABLES["mixed-older"].rows())[1] == [
+        *("RealMLP-TD", "", "0.250", "", "90.0", "0.010", "1.0 s\\*", "5 µs\\*", "2 kB"),
+    ]
+    assert list(measured.TABLES["mixed-against-new"].rows()) == [
+        ["LightGBM-20", "-1.00 ± 3.00; 1 / 0 / 1; worse on lost", "+0.000 ± 0.050; 1 / 0 / 1; worse on lost",
+         "-0.5; 0 / 1 / 0; tied on tied"],
+        ["RealMLP-TD", "+2.00; 1 / 0 / 0", "-0.050; 1 / 0 / 0", ""],
+    ]  # fmt: skip
+    assert list(measured.TABLES["mixed-against-older"].rows()) == []
+    rows = {cells[0]: cells[1:3] for cells in measured.TABLES["mixed-tables"].rows()}
+    assert rows == {
+        "lost (new): AUC, %": ["70.0", "74.0"],
+        "tied (new): RMSE": ["10.000", "10.000"],
+        "won (new): AUC, %": ["91.0", "89.0"],
+        "more: log-loss": ["", ""],
+        "old: log-loss": ["", "0.350"],
+    }
+
+
+@pytest.mark.skipif(not (ROOT / "benchmarks/results").is_dir(), reason="an sdist has no results")
+def test_the_stored_mixed_tables_can_be_shown(measured):
+    for name in "mixed-new", "mixed-older", "mixed-against-new", "mixed-against-older", "mixed-tables":
+        table = measured.TABLES[name]
+        assert all(len(cells) == len(table.head) for cells in table.rows())
+        assert any(True for _ in table.rows())
+
+
 @pytest.mark.skipif(not (ROOT / "paper/results").is_dir(), reason="an sdist has no results of the paper")
 def test_the_stored_study_of_tables_can_be_shown(measured):
     pytest.importorskip("kernelsketch_paper")

@@ -17,6 +17,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import measured_mixed as mixed
+
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "benchmarks" / "results"
 TABULAR = ROOT / "paper" / "results"  # the folder of tabular.csv
@@ -405,6 +407,11 @@ TABLES = {
                     "Times as fast"], cores),
     "tabular": Table(["measure", "ours", *PEERS], tabular),
     "tabular-datasets": Table(["data", "ours", *PEERS, "ours - LightGBM"], tabular_datasets),
+    "mixed-new": Table(mixed.HEADS, lambda: mixed.standings(RESULTS / "mixed_tables.csv", new=True)),
+    "mixed-older": Table(mixed.HEADS, lambda: mixed.standings(RESULTS / "mixed_tables.csv", new=False)),
+    "mixed-against-new": Table(mixed.AGAINST, lambda: mixed.differences(RESULTS / "mixed_tables.csv", new=True)),
+    "mixed-against-older": Table(mixed.AGAINST, lambda: mixed.differences(RESULTS / "mixed_tables.csv", new=False)),
+    "mixed-tables": Table(["table", *mixed.SHOWN], lambda: mixed.tables(RESULTS / "mixed_tables.csv")),
 }  # fmt: skip
 
 
