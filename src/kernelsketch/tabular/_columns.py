@@ -298,7 +298,7 @@ class TablePlan:
                     flagged += 1
                 at += width
         if self.statistics is not None:
-            read = list(map(_read_as, columns, self.columns))
+            read = [_read_as(*pair) if pair[1].categories else pair[0] for pair in zip(columns, self.columns, strict=True)]
             numbers[:, at:] = self.statistics.features(self.statistics.levels.numbers(read))
         return Features(is_number, numbers, np.array(starts, np.int64), positions)
 
