@@ -104,6 +104,12 @@ class TestInference:
         assert column.values.tolist() == ["1", "one", "2", None]
         assert "mixed" in column.note
 
+    def test_missing_dates_of_pandas_in_a_list_of_dicts(self):
+        """So ``to_dict("records")`` of a data frame gives them."""
+        frame = pandas.DataFrame({"a": pandas.to_datetime(["2024-05-17", None])})
+        (column,) = read_table(frame.to_dict("records")).columns
+        np.testing.assert_array_equal(column.values, np.array(["2024-05-17", "NaT"], "datetime64[us]"))
+
     def test_times_with_a_zone_are_universal_time(self):
         zone = datetime.timezone(datetime.timedelta(hours=2))
         (column,) = read_table(

@@ -8,7 +8,7 @@ import pytest
 from kernelsketch import GCWSTabularClassifier, GCWSTabularRegressor
 from kernelsketch.tabular import _learn, _tree_fit, summary_of
 from kernelsketch.tabular._columns import TablePlan
-from kernelsketch.tabular._effort import ENOUGH_ROWS, Clock, effort_of, fitting_effort
+from kernelsketch.tabular._effort import EFFORTS, ENOUGH_ROWS, Clock, effort_of, fitting_effort
 from kernelsketch.tabular._learn import Learner, clearly_worse
 from kernelsketch.tabular._read import read_table
 
@@ -189,6 +189,29 @@ class TestRowsApart:
             self.fitted(GCWSTabularClassifier, X, targets, weights) for targets in (y, np.where(weights > 0, y, 1 - y))
         ]
         np.testing.assert_array_equal(*(model.predict_proba(X) for model in models))
+
+    def test_rows_of_weight_0_do_not_make_a_table_larger(self):
+        """The trees of 900 rows learn from all of them, also if there are 300 rows more that do not count."""
+        X, y = self.table()
+        kept = np.arange(len(y)) >= 300
+        padded = self.fitted(GCWSTabularClassifier, X, y, kept.astype(float))
+        bare = self.fitted(GCWSTabularClassifier, X[kept], y[kept])
+        assert padded.trees_share_ == bare.trees_share_ > 0
+        np.testing.assert_array_equal(padded.predict_proba(X), bare.predict_proba(X))
+
+    def test_the_effort_of_a_short_budget_gives_the_same_model(self, monkeypatch):
+        """However little time is left for trees, so many rows are taken that a repetition sets rows apart as well."""
+        X, y = self.table()
+        monkeypatch.setattr(_tree_fit, "PILOT_ROWS", 50)
+        monkeypatch.setattr(_tree_fit.TreeFit, "_left", property(lambda self: 0.0))
+        monkeypatch.setattr(_tree_fit.TreeFit, "_room", lambda *_: lambda _: True)
+        default = EFFORTS["default"]
+        monkeypatch.setitem(EFFORTS, "default", replace(default, n_kernel_rows=200, n_components=90, n_trees=80))
+        model = GCWSTabularClassifier(budget=1000.0).fit(X, y)
+        assert model.effort_["n_rows"] == 600
+        again = GCWSTabularClassifier(effort=model.effort_).fit(X, y)
+        assert again.effort_ == model.effort_
+        np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
 
     def test_a_class_of_two_rows_is_known_to_all(self):
         X, y = self.table()

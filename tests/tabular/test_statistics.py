@@ -205,3 +205,10 @@ def test_weights_of_0_in_a_fit():
     ]
     assert models[0].held_out_score_ == pytest.approx(models[1].held_out_score_, abs=1e-6)
     np.testing.assert_allclose(*(model.predict(X) for model in models), atol=1e-3)
+
+
+def test_columns_that_are_not_used_may_hold_anything_later():
+    X, y = effects(300, 40)
+    model = GCWSTabularRegressor("quick").fit(X.assign(void=np.nan), y)
+    assert model._plan.statistics is not None
+    np.testing.assert_array_equal(model.predict(X.assign(void="text")), model.predict(X.assign(void=np.nan)))

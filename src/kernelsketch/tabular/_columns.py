@@ -298,7 +298,8 @@ class TablePlan:
                     flagged += 1
                 at += width
         if self.statistics is not None:
-            read = list(map(_read_as, columns, self.columns))
+            pairs = zip(columns, self.columns, strict=True)
+            read = [_read_as(column, plan) if plan.categories else column for column, plan in pairs]
             numbers[:, at:] = self.statistics.features(self.statistics.levels.numbers(read))
         return Features(is_number, numbers, np.array(starts, np.int64), positions)
 

@@ -29,7 +29,7 @@ from ._boosting import (
     grow_blend,
     mean_trees,
 )
-from ._effort import END_SHARE, Clock, Effort
+from ._effort import APART, END_SHARE, Clock, Effort
 from ._features import Features
 from ._scores import CrossFitted
 from ._trees import Trees
@@ -90,7 +90,7 @@ class TreeFit:
             held_out = [self._features.take(self._apart.sample[np.concatenate([fold.test for fold in folds])])]
             sizes = [[self._boosting(self._take_apart(self._apart))]]
         n_rows = len(self._labels)
-        alone = self._apart is not None and n_rows >= MANY_TIMES * len(self._apart.sample)
+        alone = self._apart is not None and np.count_nonzero(self._weights) >= MANY_TIMES * len(self._apart.sample)
         blend = grow_blend(
             sizes,
             held_out,
@@ -153,7 +153,10 @@ class TreeFit:
         return flags
 
     def _count_in_time(self, apart: Apart) -> int:
-        """Return the number of rows apart on which likely numbers of trees grow in the seconds that are left."""
+        """Return the number of rows apart on which likely numbers of trees grow in the seconds that are left.
+
+        It is at least so large that the same effort sets rows apart again, without a clock.
+        """
         start, few = self._clock.elapsed, apart.others[:PILOT_ROWS]
         pilot = TreeFit(
             self._features.take(few),
@@ -170,7 +173,8 @@ class TreeFit:
         made = self._clock.elapsed
         boost.grow(PILOT_TREES)
         seconds = made - start + (self._clock.elapsed - made) / PILOT_TREES * min(LIKELY_TREES, self.effort.n_trees)
-        return max(len(few), int(len(few) * self._left / max(seconds, 1e-9)))
+        least = max(len(few), (APART - 1) * len(apart.sample))
+        return max(least, int(len(few) * self._left / max(seconds, 1e-9)))
 
     @property
     def _left(self) -> float:

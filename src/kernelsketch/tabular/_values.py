@@ -55,12 +55,12 @@ def plain_value(value: Any) -> Any:
     if isinstance(value, (bool, int, float, Decimal)):
         number = float(value)
         return None if number != number else number
+    if type(value).__name__ in ("NAType", "NaTType"):  # pandas' marks of missing values; NaT passes for a date
+        return None
     if isinstance(value, date):  # or datetime, which derives from it
         if isinstance(value, datetime) and value.tzinfo is not None:
             value = value.astimezone(UTC).replace(tzinfo=None)
         return np.datetime64(value, "us")
-    if type(value).__name__ in ("NAType", "NaTType"):  # pandas' marks of missing values
-        return None
     if isinstance(value, (Number, str)) or not isinstance(value, (Iterable, dict)):
         return str(value)
     raise InputTypeError(
