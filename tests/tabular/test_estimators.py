@@ -201,6 +201,14 @@ class TestRegressor:
     def test_two_rows(self):
         assert np.isfinite(GCWSTabularRegressor("quick").fit([[0.0], [1.0]], [0.0, 1.0]).predict([[0.5]])).all()
 
+    def test_predictions_of_the_largest_targets_are_finite(self):
+        X = np.random.default_rng(0).normal(size=(200, 3))
+        y = np.where(X[:, 0] + X[:, 1] > 0, 1.79e308, -1.79e308)  # some predictions are a little larger
+        with np.errstate(over="ignore", invalid="ignore"):  # scikit-learn adds up the targets
+            model = GCWSTabularRegressor("quick").fit(X, y)
+        predicted = model.predict(3 * X)
+        assert np.isfinite(predicted).all()
+
     def test_a_smooth_function_with_a_category(self):
         rng = np.random.default_rng(0)
         X = pandas.DataFrame({"a": rng.normal(size=600), "b": rng.choice(["u", "v"], 600), "c": rng.normal(size=600)})
