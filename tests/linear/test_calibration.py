@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import check_grad
 from scipy.special import expit, softmax
+from threadpoolctl import threadpool_limits
 
 from kernelsketch.linear import _calibration
 from kernelsketch.linear._calibration import Calibration, fit_calibration
@@ -123,6 +124,18 @@ class TestFit:
             np.testing.assert_array_equal(
                 fit_calibration(values * unit, labels, 3).probabilities(values * unit), shares
             )
+
+
+def test_it_does_not_depend_on_the_threads_of_blas():
+    """With several threads, products of matrices add up in another order."""
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 12, 2000)
+    values = rng.normal(size=(2000, 12)) + 2 * np.eye(12)[labels]
+    found = fit_calibration(values, labels, 12)
+    with threadpool_limits(1):
+        alone = fit_calibration(values, labels, 12)
+    np.testing.assert_array_equal(found.coefficients, alone.coefficients)
+    np.testing.assert_array_equal(found.intercepts, alone.intercepts)
 
 
 class TestHardData:

@@ -201,6 +201,21 @@ class TestRegressor:
     def test_two_rows(self):
         assert np.isfinite(GCWSTabularRegressor("quick").fit([[0.0], [1.0]], [0.0, 1.0]).predict([[0.5]])).all()
 
+    def test_a_mean_that_is_large_beside_the_differences(self):
+        """Times in seconds since 1970, say: single precision does not hold them."""
+        X = np.random.default_rng(0).normal(size=(200, 3))
+        near, far = (GCWSTabularRegressor("quick").fit(X, X[:, 0] + mean) for mean in (0.0, 1e9))
+        assert far.held_out_score_ == pytest.approx(near.held_out_score_, abs=1e-4)
+        assert far.model_.C == near.model_.C
+
+    def test_predictions_of_the_largest_targets_are_finite(self):
+        X = np.random.default_rng(0).normal(size=(200, 3))
+        y = np.where(X[:, 0] + X[:, 1] > 0, 1.79e308, -1.79e308)  # some predictions are a little larger
+        with np.errstate(over="ignore", invalid="ignore"):  # scikit-learn adds up the targets
+            model = GCWSTabularRegressor("quick").fit(X, y)
+        predicted = model.predict(3 * X)
+        assert np.isfinite(predicted).all()
+
     def test_a_smooth_function_with_a_category(self):
         rng = np.random.default_rng(0)
         X = pandas.DataFrame({"a": rng.normal(size=600), "b": rng.choice(["u", "v"], 600), "c": rng.normal(size=600)})

@@ -8,7 +8,7 @@ import pytest
 from kernelsketch import GCWSTabularClassifier, GCWSTabularRegressor
 from kernelsketch.tabular import _learn, _tree_fit, summary_of
 from kernelsketch.tabular._columns import TablePlan
-from kernelsketch.tabular._effort import EFFORTS, ENOUGH_ROWS, Clock, effort_of, fitting_effort
+from kernelsketch.tabular._effort import ALONE_SHARE, EFFORTS, ENOUGH_ROWS, Clock, effort_of, fitting_effort
 from kernelsketch.tabular._learn import Learner, clearly_worse
 from kernelsketch.tabular._read import read_table
 
@@ -260,6 +260,20 @@ def test_a_budget_takes_as_many_rows_for_trees_as_there_is_time_for():
     short._count_in_time = lambda _: 120
     flags = short._take_apart(apart)
     assert (len(flags), flags.sum(), short.effort.n_rows) == (220, 120, 220)
+
+
+def test_a_budget_is_for_the_kernel_machine_where_trees_cannot_grow(monkeypatch):
+    X = np.random.default_rng(0).normal(size=(500, 3))
+    shares = []
+    original = _learn.kernel_share
+    monkeypatch.setattr(_learn, "kernel_share", lambda effort: shares.append(original(effort)) or shares[-1])
+    monkeypatch.setattr(_tree_fit, "MOST_WORK", 2)
+    model = GCWSTabularClassifier(budget=1000.0).fit(X, X[:, 0] > 0)
+    assert shares == [ALONE_SHARE]
+    assert model.effort_["n_trees"] == 0
+    assert "up to 0 of 320 trees" in summary_of(model.effort_, 500, 1000.0)
+    again = GCWSTabularClassifier(effort=model.effort_).fit(X, X[:, 0] > 0)
+    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
 
 
 def test_the_summary_says_what_was_given_up():

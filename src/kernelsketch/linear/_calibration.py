@@ -20,6 +20,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import minimize
 from scipy.special import log_softmax, softmax
+from threadpoolctl import threadpool_limits
 
 from .._array import Array
 from .._weighted import mean_of, row_counts
@@ -108,9 +109,10 @@ class _Fit:
         """Return the minimum, which is unique because the penalty is strictly convex."""
         has_matrix = len(self._start) > 1 + self._values.shape[1]
         options = {"gtol": MATRIX_GRADIENT if has_matrix else GRADIENT, "maxiter": 500}
-        found = minimize(
-            self.value, self._start, jac=self.gradient, hessp=self.curvature, method="trust-ncg", options=options
-        )
+        with threadpool_limits(limits=1, user_api="blas"):  # small matrices, and sums in one order on every machine
+            found = minimize(
+                self.value, self._start, jac=self.gradient, hessp=self.curvature, method="trust-ncg", options=options
+            )
         return np.asarray(found.x)
 
     def value(self, parameters: Array) -> float:

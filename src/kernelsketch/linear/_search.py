@@ -248,7 +248,7 @@ def held_out_values(
     problem = Problem(table, task, weights, solver)
     for found in problem.path(fold, np.sort(np.asarray(Cs, np.float64))):
         values = problem.decide(fold.test, found)
-        yield values if isinstance(task, Classes) else task.mean + task.spread * values
+        yield values if isinstance(task, Classes) else task.mean + task.spread * values.astype(np.float64)
 
 
 def counted_rows(y: Array, sample_weight: Array | None, class_weight: Any = None, *, has_classes: bool) -> Array:

@@ -550,8 +550,9 @@ class GCWSTabularRegressor(RegressorMixin, TabularModel):  # type: ignore[misc]
         -------
         targets : array of shape (n_samples,)
         """
-        values = self._values_of(X)[:, 0]
-        return np.asarray(np.ldexp(values, self._exponent))
+        values, most = self._values_of(X)[:, 0], np.finfo(np.float64).max
+        with np.errstate(over="ignore"):
+            return np.clip(np.ldexp(values, self._exponent), -most, most)
 
 
 def _used_rows(weights: Array | None) -> tuple[Array | None, Array | None]:

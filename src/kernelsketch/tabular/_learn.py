@@ -111,9 +111,10 @@ class Learner:
                 "sample_weight and class_weight."
             )
         counted = np.flatnonzero(weights > 0)
-        can_set_apart = self._effort.n_kernel_rows is not None and can_grow(
-            self._features.shape[1], labels, weights, self._is_class
-        )
+        has_trees = can_grow(self._features.shape[1], labels, weights, self._is_class)
+        can_set_apart = self._effort.n_kernel_rows is not None and has_trees
+        if not has_trees and np.isfinite(self._clock.budget):
+            self._effort = replace(self._effort, n_trees=0)  # their part of the budget is for the kernel machine
         self._fit_to_budget(counted, can_set_apart)
         apart = self._rows_apart(labels, counted) if can_set_apart else None
         whole, used = (self._features, labels, weights), self._used()

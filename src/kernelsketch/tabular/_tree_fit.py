@@ -90,7 +90,8 @@ class TreeFit:
             held_out = [self._features.take(self._apart.sample[np.concatenate([fold.test for fold in folds])])]
             sizes = [[self._boosting(self._take_apart(self._apart))]]
         n_rows = len(self._labels)
-        alone = self._apart is not None and np.count_nonzero(self._weights) >= MANY_TIMES * len(self._apart.sample)
+        n_counted = int(np.count_nonzero(self._weights))
+        alone = self._apart is not None and n_counted >= MANY_TIMES * len(self._apart.sample)
         blend = grow_blend(
             sizes,
             held_out,
