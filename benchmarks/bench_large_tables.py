@@ -87,9 +87,10 @@ def load(name):
 
 def fit_lightgbm(X, y, X_test, is_class):
     import lightgbm
-    from compare_mixed import native
+    from table_peers import reader
 
-    X, X_test = native(X, X_test)
+    read = reader(X)
+    X, X_test = read(X), read(X_test)
     kind = lightgbm.LGBMClassifier if is_class else lightgbm.LGBMRegressor
     model = kind(n_estimators=TREES, n_jobs=1, verbosity=-1, random_state=0).fit(X, y)
     return {"rows_used": len(y), "trees": TREES}, lambda: predicted(model, X_test, is_class)

@@ -176,6 +176,14 @@ def _free_text(values: list[str], present: Array, targets: TargetOrder | None) -
     return text if text is not None and text.names else None
 
 
+def _has_text(column: Column) -> bool:
+    """Return whether a column of categories has words in common."""
+    if column.kind != CATEGORY:
+        return False
+    values = sorted(set(column.values[~column.missing].tolist()))
+    return len(values) > LEAST_TEXTS and is_free_text(values)
+
+
 def _parts_in_words(parts: tuple[str, ...]) -> str:
     plain = ", ".join(part for part in parts if part in PLAIN_PARTS)
     cycles = ", ".join(cycle for cycle in CYCLES if any(f"{cycle} {wave}" in parts for wave in WAVES))
@@ -268,6 +276,8 @@ class TablePlan:
     @classmethod
     def of(cls, table: Table, targets: TargetOrder | None = None) -> TablePlan:
         """Learn the plan from a table of training rows, and which words of text matter from the targets."""
+        if targets is not None:
+            targets = targets._replace(n_texts=max(1, sum(map(_has_text, table.columns))))
         for column in table.columns:
             doubt = column.doubt or _merged_integers(column)
             if doubt:

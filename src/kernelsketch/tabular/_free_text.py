@@ -7,7 +7,8 @@ decomposition, become numbers as well.
 
 Hundreds of numbers that say nothing would do harm, since weights of columns do not find the few others among them. So a
 number is used only if it is correlated with the targets of the training rows, by the procedure of Benjamini and
-Hochberg: among the numbers of a column, the expected share of those that are correlated by chance is at most 5 %.
+Hochberg: among the numbers of a column, the expected share of those that are correlated by chance is at most 5 %,
+divided by the number of columns of text, so that many columns that say nothing seldom have a number together.
 Targets count by their order, so that single large ones do not decide.
 """
 
@@ -63,6 +64,7 @@ class TargetOrder(NamedTuple):
 
     places: Array
     is_class: bool
+    n_texts: int = 1  # columns of text, which share what is expected by chance
 
     @classmethod
     def of(cls, y: Array, *, is_class: bool) -> TargetOrder:
@@ -108,7 +110,8 @@ class FreeText:
             return whole
         numbers = np.empty((len(some), len(whole.names)), order="F")
         whole.encode(some, numbers)
-        used = correlated(numbers, targets_of(targets.places[rows], is_class=targets.is_class))
+        of_rows = targets_of(targets.places[rows], is_class=targets.is_class)
+        used = correlated(numbers, of_rows, BY_CHANCE / targets.n_texts)
         words = tuple(word for word, use in zip(whole.words, used, strict=False) if use)
         directions = np.ascontiguousarray(whole.directions[:, used[len(whole.words) :]])
         if directions.shape[1] == 0:
@@ -172,10 +175,10 @@ class FreeText:
         return sparse.csr_array((values, place, indptr), (len(texts), len(self.shingles)))
 
 
-def correlated(numbers: Array, targets: Array) -> Array:
+def correlated(numbers: Array, targets: Array, by_chance: float = BY_CHANCE) -> Array:
     """Return flags of the numbers that are correlated with a target, by the procedure of Benjamini and Hochberg.
 
-    ``targets`` (rows, outputs) are centered.
+    ``targets`` (rows, outputs) are centered. ``by_chance`` is the expected share of flags that chance raises, at most.
     """
     centered = numbers - numbers.mean(axis=0)
     with threadpool_limits(limits=1, user_api="blas"):
@@ -185,7 +188,7 @@ def correlated(numbers: Array, targets: Array) -> Array:
         largest = np.abs(np.nan_to_num(products / sizes)).max(axis=1)
     chances = np.minimum(1, erfc(np.sqrt(len(numbers) / 2) * largest) * targets.shape[1])
     order = np.argsort(chances, kind="stable")
-    limits = BY_CHANCE * np.arange(1, len(chances) + 1) / len(chances)
+    limits = by_chance * np.arange(1, len(chances) + 1) / len(chances)
     passed = np.flatnonzero(chances[order] <= limits)
     flags = np.zeros(len(chances), bool)
     flags[order[: passed[-1] + 1 if len(passed) else 0]] = True
