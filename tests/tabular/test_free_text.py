@@ -228,12 +228,15 @@ class TestTargets:
         assert kept <= 6
 
     def test_many_columns_that_say_nothing_share_what_is_expected_by_chance(self):
-        """Of 10 tables with 10 columns of noise, more than 3 keep a number with a chance below .2 %."""
+        """Of 12 tables with 15 columns of noise, more than 3 keep a number with a chance below .3 %."""
         kept = 0
-        for seed in range(10):
-            X = pandas.DataFrame({f"text {i}": titles(100, 100 * seed + i)[0] for i in range(10)} | {"a": range(100)})
-            targets = TargetOrder.of(np.random.default_rng(seed).normal(size=100), is_class=False)
-            kept += any(column.text is not None for column in TablePlan.of(read_table(X), targets).columns)
+        for seed in range(12):
+            rng = np.random.default_rng(seed)
+            words = np.array(["".join(rng.choice(LETTERS[:16], 6)) for _ in range(60)])
+            texts = {f"text {i}": [" ".join(rng.choice(words, 3)) for _ in range(200)] for i in range(15)}
+            targets = TargetOrder.of(rng.permutation(np.arange(200) % 2), is_class=True)
+            plan = TablePlan.of(read_table(pandas.DataFrame(texts | {"a": range(200)})), targets)
+            kept += any(column.text is not None for column in plan.columns)
         assert kept <= 3
 
     @pytest.mark.parametrize("is_class", [False, True])
