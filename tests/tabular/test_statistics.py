@@ -194,6 +194,15 @@ def test_few_categories_have_no_means():
     assert GCWSTabularRegressor("quick").fit(X, y)._plan.statistics is not None
 
 
+@pytest.mark.parametrize(("each", "rare", "has_means"), [(99, 0, True), (100, 0, False), (100, 1, True)])
+def test_categories_of_many_rows_have_no_means(each, rare, has_means):
+    """Their 0/1 features say as much, unless some categories are too rare to have one."""
+    level = [*np.repeat(np.arange(25), each), *range(100, 100 + rare)]
+    plan = TablePlan.of(read_table(pandas.DataFrame({"c": [f"k{i}" for i in level]})))
+    levels = plan.levels(read_table(pandas.DataFrame({"c": [f"k{i}" for i in level]})))
+    assert bool(levels.columns) is has_means
+
+
 def test_weights_of_0_in_a_fit():
     """Rows of weight 0 may have any category and any target."""
     X, y = effects(500, 40)

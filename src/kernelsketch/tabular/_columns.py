@@ -41,6 +41,7 @@ from ._values import (
 
 MOST_CATEGORIES = 100  # features per column; rarer categories share one feature
 LEAST_ROWS = 2  # with which a category gets a feature of its own
+ENOUGH_ROWS = 100  # of each category in the mean, from which on 0/1 features say as much as mean targets
 LEAST_TEXTS, LEAST_LENGTH = 30, 10  # distinct values and their mean length, above which categories are also free text
 CYCLES = ("day", "week", "year")
 WAVES = ("wave 1", "wave 2")  # of a cycle
@@ -263,8 +264,13 @@ class TablePlan:
         object.__setattr__(self, "features", tuple(found))
 
     def levels(self, table: Table) -> Levels:
-        """Return the categories of training rows, of the columns that have many."""
-        return Levels.of({i: column for i, column in enumerate(table.columns) if self.columns[i].categories})
+        """Return the categories of training rows, of the columns that have many, of which some have few rows."""
+        found = {}
+        for i, (column, plan) in enumerate(zip(table.columns, self.columns, strict=True)):
+            n_present = int((~column.missing).sum())
+            if plan.categories and (plan.has_other or n_present < ENOUGH_ROWS * len(plan.categories)):
+                found[i] = column
+        return Levels.of(found)
 
     def with_statistics(self, statistics: Statistics) -> TablePlan:
         """Return a plan whose last features are mean targets of categories."""

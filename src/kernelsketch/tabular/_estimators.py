@@ -301,10 +301,10 @@ class GCWSTabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc
     array. Lazy frames are collected. Columns with names may come in another order at prediction; further columns are
     ignored, and a missing one is an error. A warning says if only one of the training rows and the rows of a prediction
     have names: columns are then read by position. A category that training has not seen counts as rare, if the column
-    had rare categories, and else as absent. A column of more than 20 categories also has the mean target of each
-    category as a feature, or with 3 to 10 classes the share of each class; each fold learns its own means from its
-    training rows. Free text becomes numbers of those words and runs of characters that are correlated with the target.
-    Infinity is an error; numbers beyond the range of the training rows count as its end.
+    had rare categories, and else as absent. A column of more than 20 categories, of which some have few rows, also has
+    the mean target of each category as a feature, or with 3 to 10 classes the share of each class; each fold learns its
+    own means from its training rows. Free text becomes numbers of those of its words and runs of characters that are
+    correlated with the target. Infinity is an error; numbers beyond the range of the training rows count as its end.
 
     Examples
     --------
