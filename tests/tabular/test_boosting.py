@@ -240,6 +240,27 @@ class TestModels:
         )
         assert blend.boosts[0].leaves == leaves
 
+    def test_a_size_that_is_clearly_worse_stops(self):
+        """Stumps cannot learn a rule of two columns, so they stop when the others have shown that they can."""
+        rng = np.random.default_rng(0)
+        X = rng.uniform(-1, 1, size=(3000, 2))
+        y = np.int64(X[:, 0] * X[:, 1] > 0)
+        sizes = [[boosted(X, y, n_classes=2, rows=np.arange(3000) < 2000, leaves=leaves)] for leaves in (31, 2)]
+        test = np.arange(2000, 3000)
+        blend = grow_blend(
+            sizes,
+            [X[test]],
+            np.full((1000, 2), 0.5),
+            y[test],
+            np.ones(1000),
+            most=4 * _boosting.STEP,
+            is_class=True,
+            may_go_on=lambda _: True,
+        )
+        assert blend.boosts[0].leaves == 31
+        grown = [len(boosts[0].parts(10**6, 1.0)[0]) for boosts in sizes]
+        assert grown[1] == _boosting.STEP < blend.n_trees <= grown[0]
+
     def test_a_boosting_of_another_size_is_that_of_its_own_rows(self):
         X, y = threshold_rule(300)
         first = boosted(X, y, n_classes=2)

@@ -7,9 +7,10 @@ import pytest
 
 from kernelsketch import GCWSTabularClassifier, GCWSTabularRegressor
 from kernelsketch.tabular import _learn, _tree_fit, summary_of
+from kernelsketch.tabular._boosting import clearly_worse
 from kernelsketch.tabular._columns import TablePlan
 from kernelsketch.tabular._effort import ALONE_SHARE, EFFORTS, ENOUGH_ROWS, Clock, effort_of, fitting_effort
-from kernelsketch.tabular._learn import Learner, clearly_worse
+from kernelsketch.tabular._learn import Learner, last_is_clearly_worse
 from kernelsketch.tabular._read import read_table
 
 
@@ -26,7 +27,7 @@ def test_clearly_worse_means_by_more_than_chance():
 
 @pytest.mark.parametrize("ends", [False, True])
 def test_a_worse_c_ends_the_path_of_every_fold(monkeypatch, ends):
-    """On labels with much noise large C are worse, and nobody trains beyond the first that is."""
+    """On labels with much noise large C are worse, and no fold trains with one that the folds before it gave up."""
     trained = []
     original = _learn.held_out_values
 
@@ -42,7 +43,18 @@ def test_a_worse_c_ends_the_path_of_every_fold(monkeypatch, ends):
     X = rng.normal(size=(240, 4))
     y = X[:, 0] + rng.normal(size=240) > 0
     GCWSTabularClassifier().fit(X, y)
-    assert trained == ([2] * 5 if ends else [4] * 5)
+    assert trained == ([2, 1, 1, 1, 1] if ends else [4] * 5)
+
+
+def test_a_model_is_worse_by_the_rows_of_all_folds_so_far():
+    """Two rows of 50 are no evidence; four of 100, over two folds, are."""
+    fold, right = np.ones(50), np.zeros(50)
+    wrong = np.where(np.arange(50) < 2, 1.0, 0.0)
+    assert not last_is_clearly_worse([[right], [wrong]], fold)
+    assert last_is_clearly_worse([[right, right], [wrong, wrong]], np.ones(100))
+    assert last_is_clearly_worse([[wrong, wrong], [right, right], [wrong, wrong]], np.ones(100))
+    assert not last_is_clearly_worse([[wrong, wrong], [right, right]], np.ones(100))
+    assert not last_is_clearly_worse([[wrong, wrong]], np.ones(100))
 
 
 @pytest.mark.parametrize("kind", [GCWSTabularClassifier, GCWSTabularRegressor])

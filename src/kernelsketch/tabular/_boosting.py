@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from copy import copy
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -31,6 +32,8 @@ from ._trees import NODE_TYPES, Trees
 STEP = 40  # trees per output that are added before the blend is looked at again
 LEAST_GAIN = 3e-3  # relative decrease of the loss for which the trees go on growing
 PATIENCE = 2  # steps in a row without such a decrease, after which they stop
+RACE_ROWS = 1000  # held out, from which on a size of trees that is clearly worse than another one stops
+CLEARLY = 1.5  # standard errors by which one model is worse than another, so that it is given up
 SHARES = np.arange(20) / 20  # of the trees in a blend; below 1, so that no probability is 0
 MOST_WORK = 1500  # features times outputs; above it the trees take longer than everything else
 MOST_OUTPUTS = 10  # for which trees of several sizes grow
@@ -220,32 +223,56 @@ def grow_blend(
 ) -> Blend:
     """Grow the trees of all folds while their blend with the other predictions improves, and return the best blend.
 
+    With enough rows, a size whose blend is clearly worse than that of another one stops earlier.
+
     ``sizes`` has the boostings of all folds for each size of trees. ``held_out`` has the features of the held-out rows
     of each fold, and ``predicted`` what the other model predicts for them, all folds one after the other. ``watch``
     receives what the trees predict for these rows after each step.
     """
     loss_of = log_loss if is_class else squared_error
     best, least = Blend((), 0, 0.0, predicted), loss_of(predicted, labels, weights)
-    least_of, waited = [least] * len(sizes), [0] * len(sizes)
+    races = [Race(boosts, least, predicted) for boosts in sizes]
     for n_trees in range(STEP, most + 1, STEP):
-        if min(waited) == PATIENCE or not may_go_on(n_trees):
+        if not races or not may_go_on(n_trees):
             break
-        for i, boosts in enumerate(sizes):
-            if waited[i] == PATIENCE:
-                continue
-            for boost in boosts:
+        for race in races:
+            for boost in race.boosts:
                 boost.grow(n_trees)
-            by_trees = np.concatenate([boost.predict(rows) for boost, rows in zip(boosts, held_out, strict=True)])
+            pairs = zip(race.boosts, held_out, strict=True)
+            by_trees = np.concatenate([boost.predict(rows) for boost, rows in pairs])
             watch(by_trees)
             losses = [loss_of(mixed(predicted, by_trees, share), labels, weights) for share in SHARES]
             found = int(np.argmin(losses))
-            waited[i] += 1
-            if losses[found] < least_of[i] * (1 - LEAST_GAIN):
-                least_of[i], waited[i] = losses[found], 0
+            race.waited += 1
+            if losses[found] < race.least * (1 - LEAST_GAIN):
+                race.least, race.waited = losses[found], 0
+                race.blended = mixed(predicted, by_trees, float(SHARES[found]))
                 if losses[found] < least:
-                    share, least = float(SHARES[found]), losses[found]
-                    best = Blend(boosts, n_trees, share, mixed(predicted, by_trees, share))
+                    least = losses[found]
+                    best = Blend(race.boosts, n_trees, float(SHARES[found]), race.blended)
+        races = [race for race in races if race.waited < PATIENCE]
+        if len(labels) >= RACE_ROWS:
+            leader = row_losses(best.predicted, labels, is_class)
+            behind = [clearly_worse(row_losses(race.blended, labels, is_class), leader, weights) for race in races]
+            races = [race for race, late in zip(races, behind, strict=True) if not late]
     return best
+
+
+@dataclass
+class Race:
+    """Boostings of one size of trees: the least loss of their blend so far, and the steps since then."""
+
+    boosts: Sequence[Boosting]
+    least: float
+    blended: Array
+    waited: int = 0
+
+
+def clearly_worse(losses: Array, best: Array, weights: Array) -> bool:
+    """Return whether the mean loss of rows is larger than the best one by more than chance may explain."""
+    difference, share = losses - best, weights / weights.sum()
+    mean = float(share @ difference)
+    return mean > CLEARLY * float(np.sqrt(share**2 @ (difference - mean) ** 2))
 
 
 def mixed(predicted: Array, by_trees: Array, share: float) -> Array:

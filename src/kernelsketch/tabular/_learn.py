@@ -32,7 +32,7 @@ from ..linear import (
     shuffled_folds,
 )
 from ..serving import Calibration, decided_classes
-from ._boosting import best_temperature
+from ._boosting import best_temperature, clearly_worse
 from ._effort import (
     WEIGHTS_SHARE,
     Clock,
@@ -49,8 +49,6 @@ from ._tree_fit import Apart, TreeFit, can_grow
 from ._trees import Trees
 from ._views import Views, plain_views, union_of_views, weighted_views
 from ._weights import targets_of
-
-CLEARLY = 1.5  # standard errors by which a larger C is worse, so that none above it is tried
 
 
 class Learned(NamedTuple):
@@ -283,11 +281,12 @@ class Learner:
     ) -> list[list[Array]]:
         """Return the values of models for the held-out rows of each fold, by each C.
 
-        The model of a fold learns from the codes of its own views. The first fold ends the values of C where they
-        clearly make it worse.
+        The model of a fold learns from the codes of its own views. The values of C end where those so far are clearly
+        better on the rows that the folds so far hold out.
         """
         values: list[list[Array]] = []
-        n_Cs, first, of_views = len(self._effort.Cs), True, views_of(codes.hasher, codes.n_features)
+        n_Cs, of_views = len(self._effort.Cs), views_of(codes.hasher, codes.n_features)
+        scored: list[list[Array]] = [[] for _ in range(n_Cs)]  # losses of the held-out rows so far, by C
         begun = self._clock.elapsed
         for number, (views, fold) in enumerate(zip(members, folds, strict=True)):
             theirs = of_views[number * len(views.names) : (number + 1) * len(views.names)]
@@ -298,23 +297,20 @@ class Learner:
             model = self._linear(hashes.stop - hashes.start, views.widths)
             own = part_of_codes(codes, hashes, views.widths)
             report = self._report(f"fold {number + 1} of {len(folds)}")
+            so_far = np.concatenate([weights[earlier.test] for earlier in folds[: number + 1]])
             of_Cs: list[Array] = []
             with ignored_scales():
                 path = held_out_values(model, own, self._y, fold, self._effort.Cs, self._sample_weight, report=report)
-                best = None
                 for found in islice(path, n_Cs):
+                    scored[len(of_Cs)].append(self._row_losses(found, labels[fold.test]))
                     of_Cs.append(found)
                     if len(of_Cs) < n_Cs and not self._has_time(begun, number, len(of_Cs), n_Cs):
                         n_Cs = len(of_Cs)
                         self._effort = replace(self._effort, Cs=tuple(sorted(self._effort.Cs)[:n_Cs]))
                         break
-                    losses = self._row_losses(found, labels[fold.test])
-                    if first and best is not None and clearly_worse(losses, best, weights[fold.test]):
-                        n_Cs = len(of_Cs)
+                    if last_is_clearly_worse(scored[: len(of_Cs)], so_far):
+                        n_Cs = len(of_Cs) - 1
                         break
-                    if best is None or np.average(losses - best, weights=weights[fold.test]) < 0:
-                        best = losses
-            first = False
             values.append(of_Cs)
             self._say(f"fold {number + 1} of {len(folds)}, {self._clock.elapsed:.1f} s")
         width = max(part[0].shape[1] for part in values if part)
@@ -420,11 +416,16 @@ class Learner:
         return hash_in_parts(model, lambda rows: views.transform(features[rows]), len(features), width, row_bytes)
 
 
-def clearly_worse(losses: Array, best: Array, weights: Array) -> bool:
-    """Return whether the mean loss of rows is larger than the best one by more than chance may explain."""
-    difference, share = losses - best, weights / weights.sum()
-    mean = float(share @ difference)
-    return mean > CLEARLY * float(np.sqrt(share**2 @ (difference - mean) ** 2))
+def last_is_clearly_worse(losses: list[list[Array]], weights: Array) -> bool:
+    """Return whether the last of several models is worse on held-out rows than another one by more than chance.
+
+    ``losses`` has the losses of the rows of each fold, by model.
+    """
+    last, *others = (np.concatenate(of_model) for of_model in reversed(losses))
+    if not others:
+        return False
+    best = min(others, key=lambda of_rows: float(np.average(of_rows, weights=weights)))
+    return clearly_worse(last, best, weights)
 
 
 def part_of_codes(codes: PackedCodes, hashes: slice, widths: list[int]) -> PackedCodes:

@@ -26,7 +26,7 @@ class RelevanceScaler(PlainParameters, OneToOneFeatureMixin, TransformerMixin, B
     ignore them. This transformer learns one weight per column by gradient descent on the held-out squared error of
     kernel ridge regression with the GMM kernel. Columns whose weight falls below a thousandth of the largest get the
     weight 0. The time grows linearly with the number of columns and hardly depends on the number of rows: each step
-    draws at most 800 of them.
+    draws at most 192 of them.
 
     Parameters
     ----------

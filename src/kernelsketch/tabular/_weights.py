@@ -31,7 +31,7 @@ from .._array import Array
 from ..backends import processor_for
 from ..kernels import gmm_kernel
 
-MOST_ROWS, FEWEST_ROWS = 256, 100  # that a step draws
+MOST_ROWS, FEWEST_ROWS = 192, 100  # that a step draws
 WIDE = 200  # columns from which on a step draws fewer rows
 STEP = 0.3  # change of the logarithm of the weight with the largest gradient
 MEMORY = 0.9  # of the moving averages of gradients
