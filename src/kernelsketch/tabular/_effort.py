@@ -56,7 +56,7 @@ EFFORTS = {
     for effort in (
         Effort("quick", VIEWS[:2], 20, 1024, (1.0, 10.0), 0, 3),
         Effort("default", VIEWS, 25, 2304, (0.1, 1.0, 10.0, 100.0), 320, 5, 12_000),
-        Effort("thorough", VIEWS, 100, 4 * 2304, (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0), 640, 5, 48_000),
+        Effort("thorough", VIEWS, 50, 4 * 2304, (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0), 640, 5, 48_000),
     )
 }
 PILOT_ROWS, PILOT_HASHES = 3000, 384
