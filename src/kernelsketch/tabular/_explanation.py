@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from html import escape
 from typing import Any
@@ -73,6 +74,9 @@ class Explanation:
     def __repr__(self) -> str:
         rows = "1 row" if self.is_row else f"{len(self.data)} rows"
         return f"<Explanation of {rows}, {len(self.feature_names)} columns, {self.title}>"
+
+    def __iter__(self) -> Iterator[Explanation]:
+        return (self[row] for row in range(len(self)))
 
     def __getitem__(self, rows: Any) -> Explanation:
         if self.is_row:
