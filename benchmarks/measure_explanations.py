@@ -2,7 +2,8 @@
 
 The reference are sampled Shapley values against at most 256 training rows, of one half of them. ``shapley-16`` and
 ``shapley-64`` compare with so many rows of the other half. ``shapley`` compares with the 64 rows that the model keeps,
-of which some may be in the reference, and so does ``hashes``. Further tables are read from the folder KERNELSKETCH_DATA, if it is set.
+of which some may be in the reference, and so does ``hashes``. Further
+tables are read from the folder KERNELSKETCH_DATA, if it is set.
 
 Columns: ``correlation`` of all contributions of all rows with the reference; ``row_correlation``, its mean within rows;
 ``deviation``, the mean absolute difference divided by the mean size of the reference; ``slope`` of a regression on the

@@ -304,9 +304,9 @@ def shop(command, tmp_path_factory):
     frame["price"] = frame["size"].fillna(0) * 2
     frame.drop(columns="price").to_csv(folder / "sold.csv", index=False)
     frame.drop(columns="sold").to_csv(folder / "price.csv", index=False)
-    for label in ("sold", "price"):
+    for label, options in (("sold", []), ("price", ["--regression"])):
         path = folder / f"{label}.csv"
-        command("train", path, "--label", label, "--effort", "quick", "-m", folder / f"{label}.safetensors")
+        command("train", path, "--label", label, "--effort", "quick", "-m", folder / f"{label}.safetensors", *options)
     return folder, frame
 
 

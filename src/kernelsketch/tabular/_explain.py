@@ -79,7 +79,7 @@ class Explains:
             ``"shapley"`` estimates Shapley values by replacing columns of the background rows. It takes the time of at
             most ``2 * n_background * n_features`` predictions per row. ``"hashes"`` takes little more time than a
             prediction, for thousands of rows: it credits each hash to the column that won it and each leaf of a tree
-            to the splits on its path. Largest contributions mostly agree, and are smaller than Shapley values.
+            to the splits on its path. It agrees less with Shapley values: contributions are mostly too small.
         random_state : int, RandomState instance or None, default=0
             Seed of the orders of columns, and of the draw of background rows.
 
