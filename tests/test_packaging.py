@@ -16,7 +16,7 @@ EXTRAS = {
     "formats": {"data", "zstd"},
     "serving": {"onnx"},
     "spark": {"spark"},
-    "tabular": {"plot"},
+    "tabular": {"plot", "shap"},
 }  # which a package may use
 MODULES = {"cupy-cuda12x": "cupy", "scikit-learn": "sklearn", "kernelsketch-paper": "kernelsketch_paper"}
 

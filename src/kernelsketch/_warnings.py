@@ -10,7 +10,7 @@ import sys
 import warnings
 
 # The package itself, the libraries whose methods call its estimators, and the wrappers of the standard library.
-PASSED_OVER = frozenset({"kernelsketch", "sklearn", "joblib", "pyspark", "contextlib", "functools"})
+PASSED_OVER = frozenset({"kernelsketch", "sklearn", "joblib", "pyspark", "shap", "contextlib", "functools"})
 
 
 def warn_user(message: str, category: type[Warning] = UserWarning) -> None:

@@ -287,3 +287,86 @@ def test_a_huge_id_in_rows_that_a_model_scales(command, digits, tmp_path):
     (tmp_path / "rows.svm").write_text("1 1:2\n0 4611686018427387903:1\n")
     found = command("predict", tmp_path / "rows.svm", "-m", model, status=1).output.replace("\n", " ")
     assert "has 4611686018427387903 features, but the model was trained on 64 and scales each of them" in found
+
+
+@pytest.fixture(scope="module")
+def shop(command, tmp_path_factory):
+    rng, folder = np.random.default_rng(0), tmp_path_factory.mktemp("shop")
+    frame = pd.DataFrame(
+        {
+            "size": rng.normal(size=200).round(3),
+            "color": rng.choice(["red", "blue\tgreen"], 200),
+            "noise": rng.normal(size=200).round(3),
+        }
+    )
+    frame["sold"] = np.where((frame["size"] > 0) == (frame["color"] == "red"), "yes", "no")
+    frame.loc[3, "size"] = np.nan
+    frame["price"] = frame["size"].fillna(0) * 2
+    frame.drop(columns="price").to_csv(folder / "sold.csv", index=False)
+    frame.drop(columns="sold").to_csv(folder / "price.csv", index=False)
+    for label, options in (("sold", []), ("price", ["--regression"])):
+        path = folder / f"{label}.csv"
+        command("train", path, "--label", label, "--effort", "quick", "-m", folder / f"{label}.safetensors", *options)
+    return folder, frame
+
+
+class TestExplain:
+    """``--explain N``: the columns that contribute most, as fields of text or as JSON."""
+
+    def test_json_is_that_of_explain(self, command, shop):
+        folder, frame = shop
+        model, rows = load_model(folder / "sold.safetensors"), frame[["size", "color", "noise"]]
+        found = command("predict", folder / "sold.csv", "-m", folder / "sold.safetensors", "--explain", 2, "--json")
+        lines, expected = [json.loads(line) for line in found.stdout.splitlines()], model.explain(rows)
+        assert [line["label"] for line in lines] == model.predict(rows).tolist()
+        assert [line["output"] for line in lines] == expected.output.tolist()
+        for line in lines:
+            parts = [part["contribution"] for part in line["contributions"]]
+            assert len(parts) == 2
+            assert line["base"] + sum(parts) + line["others"] == pytest.approx(line["output"])
+        assert (lines[0]["space"], lines[0]["class"]) == ("log-odds", "yes")
+        sizes = [part for part in lines[3]["contributions"] if part["column"] == "size"]
+        assert all(part["value"] is None for part in sizes)
+
+    def test_text(self, command, shop):
+        folder, _ = shop
+        found = command("predict", folder / "sold.csv", "-m", folder / "sold.safetensors", "--explain", 2).stdout
+        lines = [line.split("\t") for line in found.splitlines()]
+        assert lines[0] == ["label", "log-odds of yes", "base", "column 1", "column 2", "others"]
+        assert {len(line) for line in lines} == {6}
+        assert len(lines) == 201
+        assert any("color=blue green (" in line for line in found.splitlines())
+        row = lines[1]
+        parts = [float(field.rpartition("(")[2].rstrip(")")) for field in row[3:5]] + [float(row[5])]
+        assert float(row[2]) + sum(parts) == pytest.approx(float(row[1]), abs=2e-3)
+        whole = command("predict", folder / "sold.csv", "-m", folder / "sold.safetensors", "--explain", 9).stdout
+        assert whole.splitlines()[0].split("\t")[3:] == ["column 1", "column 2", "column 3"]
+
+    def test_numbers_by_hashes(self, command, shop):
+        folder, frame = shop
+        model = folder / "price.safetensors"
+        options = ("--explain", 1, "--explain-by", "hashes")
+        found = command("predict", folder / "price.csv", "-m", model, *options).stdout.splitlines()
+        assert found[0].split("\t") == ["value", "target", "base", "column 1", "others"]
+        expected = load_model(model).predict(frame[["size", "color", "noise"]])
+        assert [float(line.split("\t")[0]) for line in found[1:]] == expected.tolist()
+        first = json.loads(
+            command("predict", folder / "price.csv", "-m", model, *options, "--json").stdout.split("\n")[0]
+        )
+        assert first["value"] == expected[0]
+        assert "class" not in first
+
+    def test_three_classes_explain_the_predicted_one(self, command, iris, tmp_path):
+        model = tmp_path / "m.safetensors"
+        command("train", iris[1], "--label", "kind", "--effort", "quick", "-m", model)
+        lines = command("predict", iris[1], "-m", model, "--explain", 1, "--json").stdout.splitlines()
+        assert all(json.loads(line)["label"] == json.loads(line)["class"] for line in lines)
+        assert json.loads(lines[0])["space"] == "log-probability"
+
+    def test_what_cannot_be(self, command, files, model, shop):
+        found = command("predict", *files["svm"], "-m", model, "--explain", 3, status=2).stderr
+        assert "--explain needs a model of a table" in found
+        arguments = ("predict", shop[0] / "sold.csv", "-m", shop[0] / "sold.safetensors")
+        assert "exclude each other" in command(*arguments, "--explain", 3, "--proba", status=2).stderr
+        assert "pass --explain N" in command(*arguments, "--explain-by", "hashes", status=2).stderr
+        command(*arguments, "--explain", 0, status=2)

@@ -20,6 +20,9 @@ Files::
     _boosting.py     boosted trees beside the kernel machine, and their share in the blend
     _effort.py       how much work a fit does: efforts by name, and budgets in seconds
     _importances.py  importances of columns, and their plot; _html.py shows them in notebooks
+    _explain.py      contributions of columns to predictions: Shapley values, or credits
+    _credit.py       credits of columns for the hashes and the leaves of a row
+    _explanation.py  explanations as values, in notebooks and for shap; _waterfall.py draws them
     _file.py         the schema of files of tabular models; _load_model.py reads any model
 
 The way of a table::
@@ -35,6 +38,7 @@ The way of a table::
 from ._columns import MOST_CATEGORIES, ColumnPlan, plan_column
 from ._effort import EFFORTS, summary_of
 from ._estimators import GCWSTabularClassifier, GCWSTabularRegressor
+from ._explanation import Explanation, shown
 from ._frame import Table
 from ._load_model import load_model
 from ._read import read_table
@@ -49,6 +53,7 @@ __all__ = [
     "MOST_CATEGORIES",
     "MOST_CLASSES",
     "ColumnPlan",
+    "Explanation",
     "GCWSTabularClassifier",
     "GCWSTabularRegressor",
     "RelevanceScaler",
@@ -57,6 +62,7 @@ __all__ = [
     "load_model",
     "plan_column",
     "read_table",
+    "shown",
     "summary_of",
     "text_table",
 ]

@@ -300,8 +300,7 @@ class TablePlan:
     def encode(self, table: Table, owner: str = "the model") -> Features:
         """Return the features of rows, with NaN where a number is missing. Errors name the ``owner``."""
         columns = self._matched(table, owner)
-        is_number = np.array([feature.is_number for feature in self.features], bool)
-        starts = [i for i, flag in enumerate(~is_number) if flag and self._begins_flags(i)]
+        is_number, starts = self.layout
         numbers = np.empty((table.n_rows, int(is_number.sum())), order="F")
         positions = np.empty((table.n_rows, len(starts)), np.int32, order="F")
         at = flagged = 0
@@ -317,7 +316,14 @@ class TablePlan:
             pairs = zip(columns, self.columns, strict=True)
             read = [_read_as(column, plan) if plan.categories else column for column, plan in pairs]
             numbers[:, at:] = self.statistics.features(self.statistics.levels.numbers(read))
-        return Features(is_number, numbers, np.array(starts, np.int64), positions)
+        return Features(is_number, numbers, starts, positions)
+
+    @property
+    def layout(self) -> tuple[Array, Array]:
+        """Whether each feature is a number, and the first flag of each column that has flags."""
+        is_number = np.array([feature.is_number for feature in self.features], bool)
+        starts = [i for i, flag in enumerate(~is_number) if flag and self._begins_flags(i)]
+        return is_number, np.array(starts, np.int64)
 
     def _begins_flags(self, i: int) -> bool:
         """Return whether a flag is the first one of its column."""

@@ -22,6 +22,7 @@ from ..serving import decided_classes
 from ._boosting import mixed, predict_trees
 from ._columns import ColumnPlan, TablePlan
 from ._effort import EFFORTS, Clock, effort_of, summary_of
+from ._explain import Explains, background_of
 from ._file import Persistent
 from ._free_text import TargetOrder
 from ._html import HtmlRepr
@@ -36,7 +37,7 @@ MOST_EXPONENT = 30  # of 2: targets beyond are scaled
 BATCH_BYTES = 1 << 22  # per thread, of the columns of views that a prediction holds at a time: they stay in the cache
 
 
-class TabularModel(PlainParameters, HtmlRepr, Persistent, BaseEstimator):  # type: ignore[misc]
+class TabularModel(PlainParameters, HtmlRepr, Explains, Persistent, BaseEstimator):  # type: ignore[misc]
     """Base of the tabular estimators: columns, views, and a linear model on the codes of the views."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -146,6 +147,7 @@ class TabularModel(PlainParameters, HtmlRepr, Persistent, BaseEstimator):  # typ
             del self.feature_names_in_
         features = features if used is None else features.take(used)
         self._importances = importances(plan, learned.views, features, self._values, seed)
+        self._background = background_of(features, seed)
         if self.budget is not None:
             say(summary_of(self.effort_, n_rows, self.budget))
         say(f"done, {clock.elapsed:.1f} s")

@@ -15,6 +15,7 @@ from ..serving import MODEL_SCHEMA, stored_versions
 from ..storage import OPTIONAL, Field, Schema, Tensor, Tensors, Text, With, load_file, nested, save_file
 from ._columns import DATE_PARTS, ColumnPlan, TablePlan
 from ._effort import effort_of
+from ._features import ABSENT, Features
 from ._frame import CATEGORY, DATE, NUMBER
 from ._free_text import restored_texts, stored_texts
 from ._notation import check_notation
@@ -41,7 +42,8 @@ _TREES = {
 SCHEMA = Schema(
     kind="a tabular model",
     format=TABULAR_FORMAT,
-    version=3,  # 1: three views at most, no temperature; 2: no cycles of dates, no free text, no mean targets
+    version=4,  # 1: three views at most, no temperature; 2: no cycles of dates, no free text, no mean targets
+    # 3: no background rows
     fields={
         "estimator": Field(str),
         "parameters": Field(dict),
@@ -77,6 +79,8 @@ SCHEMA = Schema(
         "means.counts": Tensor("i8", ("columns with means",), With("means.values")),  # of categories with names
         "means.names": Text("categories with means"),
         "importances": Tensor("f8", ("columns",), finite=True),
+        "background.numbers": Tensor("f8", ("background rows", "feature numbers"), OPTIONAL),
+        "background.positions": Tensor("i4", ("background rows", "columns with flags"), With("background.numbers")),
         "scale.is_number": Tensor("u1", ("features",)),
         **{f"scale.{name}": Tensor("f8", ("numbers",), finite=True) for name in SCALES},
         "scale.quantiles": Tensor("f8", ("levels", "numbers"), finite=True),
@@ -94,16 +98,19 @@ SCHEMA = Schema(
 class Persistent:
     """A tabular model that can be written to a file and read from it."""
 
-    def save(self, path: Any) -> None:
+    def save(self, path: Any, *, background: bool = True) -> None:
         """Write the fitted model to a safetensors file atomically: the preparation of columns and the linear model.
 
         Parameters
         ----------
         path : str or path
             By convention it ends in ``.safetensors``.
+        background : bool, default=True
+            Whether the file has the features of up to 64 training rows, with which ``explain`` compares. If these must
+            not leave your hands, pass False, and some rows to ``explain``.
         """
         check_is_fitted(self)
-        save_tabular(self, Path(path))
+        save_tabular(self, Path(path), background=background)
 
     @classmethod
     def load(cls, path: Any) -> Self:
@@ -124,7 +131,7 @@ class Persistent:
         return model
 
 
-def save_tabular(model: Any, path: Path) -> None:
+def save_tabular(model: Any, path: Path, *, background: bool = True) -> None:
     """Write a fitted model atomically."""
     plan, views, scales = model._plan, model._views, model._views.scales
     header, inner = estimator_content(model.model_)
@@ -150,6 +157,9 @@ def save_tabular(model: Any, path: Path) -> None:
     categories = [category for column in columns for category in column.categories]
     if categories:
         tensors["categories"] = categories
+    kept = getattr(model, "_background", None)
+    if background and kept is not None:
+        tensors |= {"background.numbers": kept.numbers, "background.positions": kept.positions}
     tensors |= stored_texts([column.text for column in columns])
     if plan.statistics is not None:
         tensors |= _means_tensors(plan.statistics)
@@ -243,11 +253,26 @@ def _restore(kind: Any, header: dict[str, Any], tensors: Tensors, path: str) -> 
         raise InputError(f"{path} is damaged: its trees do not fit trees_share={model.trees_share_}.")
     model.n_features_in_ = len(plan.columns)
     model._importances = tensors["importances"]
+    model._background = _background(plan, tensors)
     if plan.named:
         model.feature_names_in_ = np.array([column.name for column in plan.columns], dtype=object)
     if hasattr(head, "classes_"):
         model.classes_ = head.classes_
     return model
+
+
+def _background(plan: TablePlan, tensors: Tensors) -> Features | None:
+    """Return the features of the training rows that explanations compare with, if the file has them."""
+    if "background.numbers" not in tensors:
+        return None
+    numbers, positions = tensors["background.numbers"], tensors["background.positions"]
+    is_number, starts = plan.layout
+    ends = np.append(starts[1:], len(is_number))[: len(starts)]
+    flags = np.array([(~is_number[start:end]).sum() for start, end in zip(starts, ends, strict=True)], np.int64)
+    fits = len(numbers) > 0 and numbers.shape[1] == is_number.sum() and positions.shape[1] == len(starts)
+    if not fits or np.isinf(numbers).any() or (positions < ABSENT).any() or (positions >= flags).any():
+        raise InputError("the background rows do not fit the columns.")
+    return Features(is_number, np.asfortranarray(numbers), starts, np.asfortranarray(positions))
 
 
 def _scores(stored: dict[str, Any], path: str) -> dict[str, float]:

@@ -30,11 +30,27 @@ class Predict(RowsOptions):
         "Add the probabilities of the classes. The model must come from a table or have --loss "
         f"{' or '.join(PROBABILITY_LOSSES)}.",
     )
+    explain: int | None = option(
+        None,
+        "Say why: add the N columns of a table that contribute most to the prediction, with their values and "
+        "contributions. These, a base value and the sum of the other columns add up to the output.",
+        min=1,
+        metavar="N",
+    )
+    explain_by: str = option(
+        "shapley",
+        "How --explain computes contributions. hashes takes little more time than a prediction, but is less exact.",
+        choices=("shapley", "hashes"),
+    )
     json: bool = json_flag("Write one JSON object per row.")
 
     def __post_init__(self) -> None:
         if self.scores and self.proba:
             raise UsageError("--scores and --proba exclude each other: pass one of them.")
+        if self.explain is not None and (self.scores or self.proba):
+            raise UsageError("--explain and --scores or --proba exclude each other: --explain has the output itself.")
+        if self.explain is None and self.explain_by != "shapley":
+            raise UsageError(f"--explain-by {self.explain_by} is for --explain: pass --explain N, too.")
 
 
 command = launcher(Predict, "predict", "predict")

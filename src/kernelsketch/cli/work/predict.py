@@ -12,6 +12,7 @@ import numpy as np
 from ..._losses import PROBABILITY_LOSSES
 from ...formats import encoded, open_text
 from .._errors import UsageError
+from .._explanation_lines import ExplanationLines
 from .._file_predictor import FilePredictor
 from .._progress import CountedRows, ProgressMeter
 from .._results import label_value, print_facts
@@ -26,7 +27,9 @@ def predict(task: Predict) -> None:
         predictor.open(task.input, task, ignore_labels=True) as stream,
     ):
         counted = CountedRows(stream, meter)
-        lines = _Lines(predictor, values, task.json)
+        lines: Any = _Lines(predictor, values, task.json)
+        if task.explain is not None:
+            lines = ExplanationLines(predictor, task.explain, task.explain_by, task.json)
         with open_text(task.output) as file:
             for block in counted:
                 with predictor.counting_from(counted.rows - block.X.shape[0]):

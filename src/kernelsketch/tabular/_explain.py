@@ -1,0 +1,305 @@
+"""Why a prediction is as it is: contributions of the columns of a table to the output of a model.
+
+The output is compared with the outputs of background rows. ``"shapley"`` estimates Shapley values of the whole model:
+the columns of a background row are replaced by those of the row, one after the other, in a random order and in the
+reverse one, and a column is credited with the changes that it makes. The changes of an order add up to the difference
+of the two outputs, so the mean over the background rows is exact in the sum, whatever the orders are. ``"hashes"``
+takes about as long as a prediction: see ``_credit.py``, and :func:`_by_hashes` for the blend.
+
+E. Strumbelj, I. Kononenko. *Explaining prediction models and individual predictions with feature contributions.*
+Knowledge and Information Systems 41, 2014.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.special import log_softmax, softmax
+from sklearn.utils.validation import check_is_fitted
+
+from .._array import Array
+from .._validation import check_n_jobs, row_batches
+from ..exceptions import InputError, InputTypeError, ParameterError, Setting
+from ._columns import TablePlan
+from ._credit import HashCredit, TreeCredit
+from ._explanation import Explanation
+from ._features import Features
+from ._frame import DATE, Table
+from ._read import read_table, warn_about_names
+from ._trees import Trees
+from ._views import Views
+from ._waterfall import plot_waterfall
+from ._weights import small_seed_of
+
+METHODS = ("shapley", "hashes")
+BACKGROUND_ROWS = 64  # training rows that a model keeps
+MOST_BACKGROUND = 256  # rows of the parameter background that are used
+BATCH_BYTES = 1 << 22  # per thread, of rows whose outputs are computed at a time
+
+
+def background_of(features: Features, seed: int) -> Features:
+    """Return the features of a few training rows, which explanations compare with."""
+    if len(features) <= BACKGROUND_ROWS:
+        return features
+    return features.take(np.sort(np.random.default_rng(seed).permutation(len(features))[:BACKGROUND_ROWS]))
+
+
+class Explains:
+    """Explains the predictions of a tabular model."""
+
+    _plan: TablePlan
+    _views: Views
+    _trees: Trees | None
+    _temperature: float
+    _exponent: int
+    _background: Features | None
+    _is_class: ClassVar[bool]
+    _values: Callable[[Array], Array]
+    model_: Any
+    trees_share_: float
+    n_jobs: int | None
+
+    def explain(self, X: Any, *, background: Any = None, method: str = "shapley", random_state: Any = 0) -> Explanation:
+        """Explain predictions: how much each column contributes to the output of each row.
+
+        Contributions and a base value, the mean output of background rows, add up to the output. This is the number to
+        predict, the logarithm of the odds of ``classes_[1]``, or with more than two classes the logarithm of the
+        probability of each. A contribution says what the model does with a column, and nothing about causes.
+
+        Parameters
+        ----------
+        X : data frame, list of dicts or array of shape (n_samples, n_features)
+            Rows.
+        background : data frame, list of dicts or array, default=None
+            Rows to compare with. Of more than 256 rows, 256 are drawn. None takes the 64 training rows that the model
+            keeps.
+        method : {"shapley", "hashes"}, default="shapley"
+            ``"shapley"`` estimates Shapley values by replacing columns of the background rows. It takes the time of at
+            most ``2 * n_background * n_features`` predictions per row. ``"hashes"`` takes little more time than a
+            prediction, for thousands of rows: it credits each hash to the column that won it and each leaf of a tree
+            to the splits on its path. It agrees less with Shapley values: contributions are mostly too small.
+        random_state : int, RandomState instance or None, default=0
+            Seed of the orders of columns, and of the draw of background rows.
+
+        Returns
+        -------
+        explanation : kernelsketch.tabular.Explanation
+            ``values``, ``base_values``, ``output``, ``data``, ``feature_names``, ``space`` and ``errors``.
+        """
+        check_is_fitted(self)
+        if method not in METHODS:
+            raise ParameterError(Setting("method", method), f" is none of {', '.join(map(repr, METHODS))}.")
+        seed, owner = small_seed_of(random_state), type(self).__name__
+        table = read_table(X)
+        warn_about_names(self._plan, table, owner)
+        features = self._plan.encode(table, owner)
+        compared = self._compared(background, seed)
+        contributions, errors, base, output = (_by_shapley if method == "shapley" else _by_hashes)(
+            self, features, compared, seed
+        )
+        one = output.shape[1] == 1
+        named = () if not self._is_class else tuple(self.model_.classes_.tolist()[1 if one else 0 :])
+        base = np.repeat(base[None], len(output), axis=0)
+        parts: list[Any] = [contributions, errors, base, output]
+        parts = [part if part is None else self._in_units(part[..., 0] if one else part) for part in parts]
+        return Explanation(
+            values=parts[0],
+            base_values=parts[2],
+            output=parts[3],
+            data=_cells(self._plan, table, owner),
+            feature_names=tuple(column.name for column in self._plan.columns),
+            space="target" if not self._is_class else "log-odds" if one else "log-probability",
+            output_names=named,
+            errors=parts[1],
+        )
+
+    def plot_explanation(
+        self, X: Any, row: int = 0, *, label: Any = None, n_columns: int = 10, ax: Any = None, **options: Any
+    ) -> Any:
+        """Draw how the columns lead from the base value to the output of a row. It needs Matplotlib.
+
+        Parameters
+        ----------
+        X : data frame, list of dicts, array, or Explanation
+            Rows, or what :meth:`explain` returned for them.
+        row : int, default=0
+            Number of the row among them.
+        label : object, default=None
+            With more than two classes, the class whose logarithm of the probability is drawn. None takes the class that
+            is predicted.
+        n_columns : int, default=10
+            Largest number of columns to show. The others are drawn as one.
+        ax : matplotlib.axes.Axes, default=None
+            Axes to draw into. None makes a new figure.
+        **options
+            Parameters of :meth:`explain`, if X holds rows.
+
+        Returns
+        -------
+        ax : matplotlib.axes.Axes
+        """
+        if not isinstance(X, Explanation):
+            table = read_table(X)
+            if not -table.n_rows <= row < table.n_rows:
+                raise InputError(Setting("row", row), f" is not a row of X, which has {table.n_rows} rows.")
+            X, row = self.explain(table.some(np.arange(table.n_rows) == row % table.n_rows), **options), 0
+        elif options:
+            raise InputTypeError(f"{sorted(options)[0]} is for rows, but X is an explanation already: leave it out.")
+        return plot_waterfall(X if X.is_row else X[row], label, n_columns, ax)
+
+    def _compared(self, background: Any, seed: int) -> Features:
+        """Return the features of the background rows."""
+        if background is None:
+            kept: Features | None = getattr(self, "_background", None)
+            if kept is None:
+                raise InputError(
+                    Setting("background", None),
+                    " needs the training rows that a model keeps, but this one has none, because it was saved without "
+                    "them or by an older version: pass some rows of the training table as background.",
+                )
+            return kept
+        owner, table = type(self).__name__, read_table(background)
+        if table.n_rows > MOST_BACKGROUND:
+            table = table.some(np.isin(np.arange(table.n_rows), _drawn(table.n_rows, MOST_BACKGROUND, seed)))
+        return self._plan.encode(table, owner)
+
+    def _in_units(self, values: Array) -> Array:
+        """Return values in units of the target, as predict does."""
+        most = np.finfo(np.float64).max
+        with np.errstate(over="ignore"):
+            return values if self._is_class else np.clip(np.ldexp(values, self._exponent), -most, most)
+
+    def _explained(self, features: Array) -> Array:
+        """Return what is explained (rows, outputs): log-odds, logarithms of probabilities, or scaled targets."""
+        values = np.asarray(self._values(features), np.float64)
+        return np.asarray(log_softmax(values, axis=1)) if values.shape[1] > 1 else values
+
+
+def _drawn(n_rows: int, count: int, seed: int) -> Array:
+    return np.sort(np.random.default_rng(seed).permutation(n_rows)[:count])
+
+
+def _batched(model: Any, n_rows: int, n_features: int, part: Callable[[Array], Array]) -> Array:
+    """Return the outputs of rows of which ``part`` returns the features, computed for a few rows at a time."""
+    row_bytes = 8 * (sum(model._views.widths) + 2 * n_features)
+    batches = row_batches(n_rows, row_bytes, BATCH_BYTES * check_n_jobs(model.n_jobs))
+    return np.concatenate([model._explained(part(np.arange(rows.start, rows.stop))) for rows in batches])
+
+
+def _by_shapley(
+    model: Any, features: Features, background: Features, seed: int
+) -> tuple[Array, Array | None, Array, Array]:
+    """Return contributions (rows, columns, outputs), their errors, the base (outputs) and the outputs of rows."""
+    owners = _owners(model._plan)
+    n_columns, known, used = len(model._plan.columns), background[:], np.unique(owners)
+    rng = np.random.default_rng(seed)
+    orders = np.array([rng.permutation(used) for _ in range(len(known))])
+    before = _batched(model, len(known), known.shape[1], lambda rows: known[rows])
+    after = _batched(model, len(features), known.shape[1], lambda rows: features[rows])
+    n_outputs = before.shape[1]
+    values = np.empty((len(features), n_columns, n_outputs))
+    errors = np.empty_like(values)
+    for i in range(len(features)):
+        x = features[i : i + 1]
+        found = _changes(model, x[0], after[i], known, before, orders, owners, n_columns)
+        values[i] = found.mean(axis=0)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            errors[i] = found.std(axis=0) / np.sqrt(len(known) - 1) if len(known) > 1 else np.nan
+    return values, errors, before.mean(axis=0), after
+
+
+def _changes(
+    model: Any, x: Array, after: Array, known: Array, before: Array, orders: Array, owners: Array, n_columns: int
+) -> Array:
+    """Return the changes by each column (background rows, columns, outputs), means of an order and the reverse one.
+
+    A column that the row and the background row have in common changes nothing, and is passed over.
+    """
+    unequal = (known != x) & ~(np.isnan(known) & np.isnan(x))
+    differs = np.zeros((len(known), n_columns), bool)
+    for feature, column in enumerate(owners):
+        differs[:, column] |= unequal[:, feature]
+    sources, columns, replaced = [], [], []
+    for number, order in enumerate(orders):
+        mine = order[differs[number, order]]
+        for way in (mine, mine[::-1]):
+            sources.append(np.full(len(way), number))
+            columns.append(way)
+            place = np.full(n_columns, n_columns)
+            place[way] = np.arange(len(way))
+            replaced.append(place <= np.arange(len(way))[:, None])
+    source, column, mask = np.concatenate(sources), np.concatenate(columns), np.concatenate(replaced)
+    n_outputs, lengths = before.shape[1], np.array([len(part) for part in columns])
+    found = np.zeros((len(known), n_columns, n_outputs))
+    if len(source) == 0:
+        return found
+    ends = np.cumsum(lengths)[lengths > 0] - 1
+    values = np.empty((len(source), n_outputs))
+    inner = np.ones(len(source), bool)
+    inner[ends] = False
+    values[ends] = after  # where all columns are replaced, the row is x
+    at = np.flatnonzero(inner)
+    if len(at):
+
+        def hybrids(rows: Array) -> Array:
+            return np.where(mask[at[rows]][:, owners], x, known[source[at[rows]]])
+
+        values[at] = _batched(model, len(at), len(x), hybrids)
+    starts = np.append(0, ends[:-1] + 1)
+    previous = np.empty_like(values)
+    previous[1:] = values[:-1]
+    previous[starts] = before[source[starts]]
+    np.add.at(found, (source, column), (values - previous) / 2)
+    return found
+
+
+def _by_hashes(
+    model: Any, features: Features, background: Features, seed: int
+) -> tuple[Array, Array | None, Array, Array]:
+    """Return contributions (rows, columns, outputs), no errors, the base (outputs) and the outputs of rows.
+
+    The credits of the kernel machine and of the trees, each in their own logits or targets, are added with their shares
+    in the blend. The logarithm of a probability has the credits of its logit, less the mean over the classes, weighted
+    with probabilities half way between those of the row and of the background rows. What is then missing in the sum is
+    shared out in proportion to the sizes of the contributions.
+    """
+    del seed
+    owners, n_columns, known = _owners(model._plan), len(model._plan.columns), background[:]
+    before = _batched(model, len(known), known.shape[1], lambda rows: known[rows])
+    after = _batched(model, len(features), known.shape[1], lambda rows: features[rows])
+    credits = [(1 - model.trees_share_, HashCredit(model.model_.fitted_, model._views, owners, n_columns, known))]
+    if model._trees is not None:
+        credits.append((model.trees_share_, TreeCredit(model._trees, owners, n_columns, known)))  # type: ignore[arg-type]
+    row_bytes = 8 * features.shape[1] + 8 * n_columns * before.shape[1]
+    parts = []
+    for rows in row_batches(len(features), row_bytes, BATCH_BYTES):
+        mine = features[rows]
+        parts.append(sum(share * credit.of(mine) for share, credit in credits) / model._temperature)
+    found, base = np.concatenate(parts), before.mean(axis=0)
+    if after.shape[1] > 1:
+        weights = (softmax(after, axis=1) + np.exp(before).mean(axis=0)) / 2
+        found -= np.einsum("nck,nk->nc", found, weights)[:, :, None]
+    return _completed(found, after - base, np.isin(np.arange(n_columns), owners)), None, base, after
+
+
+def _completed(found: Array, wanted: Array, used: Array) -> Array:
+    """Return contributions whose sum over the columns is wanted: what is missing goes to columns by their size."""
+    sizes = np.abs(found)
+    total = sizes.sum(axis=1, keepdims=True)
+    shares = np.where(total > 0, sizes / np.where(total > 0, total, 1), used[:, None] / used.sum())
+    return np.asarray(found + shares * (wanted - found.sum(axis=1))[:, None])
+
+
+def _owners(plan: TablePlan) -> Array:
+    """Return the column of each feature."""
+    return np.array([feature.column for feature in plan.features])
+
+
+def _cells(plan: TablePlan, table: Table, owner: str) -> Array:
+    """Return the cells of a table in the order of the columns of the plan."""
+    out = np.empty((table.n_rows, len(plan.columns)), object)
+    for i, column in enumerate(plan._matched(table, owner)):
+        out[:, i] = list(column.values) if column.kind == DATE else column.values.tolist()
+    return out
