@@ -32,7 +32,7 @@ from ..linear import (
     shuffled_folds,
 )
 from ..serving import Calibration, decided_classes
-from ._boosting import best_temperature, clearly_worse
+from ._boosting import Blend, best_temperature, clearly_worse
 from ._effort import (
     WEIGHTS_SHARE,
     Clock,
@@ -43,6 +43,7 @@ from ._effort import (
     rows_of_kernel,
 )
 from ._features import Features
+from ._intervals import Curve, Intervals
 from ._scores import CrossFitted, HeldOut, others_of
 from ._statistics import NO_LEVELS, Levels, Statistics, learn_statistics, outputs_of
 from ._tree_fit import Apart, TreeFit, can_grow
@@ -66,6 +67,7 @@ class Learned(NamedTuple):
     held_out: HeldOut
     effort: Effort
     statistics: Statistics | None
+    intervals: Intervals | None = None  # None if there are no held-out rows
 
 
 class Learner:
@@ -102,7 +104,7 @@ class Learner:
     def learn(self) -> Learned:
         """Choose C and the blend with held-out rows, and train on all rows."""
         labels = self._labels()
-        weights = counted_rows(self._y, self._sample_weight, self._class_weight, has_classes=self._is_class)
+        weights = self._counted()
         if self._is_class and len(np.unique(labels[weights > 0])) < 2:
             raise InputError(
                 "the rows with a weight above 0 have only one class: give rows of 2 classes a weight above 0, by "
@@ -121,10 +123,7 @@ class Learner:
             labels, weights = labels[apart.sample], weights[apart.sample]
         else:
             self._take_some(labels, counted)
-            labels, weights = (
-                self._labels(),
-                counted_rows(self._y, self._sample_weight, self._class_weight, has_classes=self._is_class),
-            )
+            labels, weights = self._labels(), self._counted()
             whole, used = (self._features, labels, weights), self._used()
         folds = self._folds(labels, weights, apart)
         if not any(len(fold.test) for fold in folds):  # too few rows have a weight
@@ -133,6 +132,7 @@ class Learner:
             labels, weights = np.tile(labels, times), np.tile(weights, times)
             folds = self._folds(labels, weights, None)
             whole, used = (self._features, labels, weights), self._used()
+        plain = self._features
         self._add_statistics(folds, labels, weights)
         members = self._learn_members(folds)
         views = union_of_views(members)
@@ -146,6 +146,7 @@ class Learner:
         values = self._held_out(members, codes, folds, labels, weights)
         numbers = np.repeat(np.arange(len(folds)), [len(fold.test) for fold in folds])
         C, predicted, calibration, crossed = self._choose(values, labels[test], weights[test], numbers)
+        curve = None if self._is_class or self._repeats else self._curve(members, codes, folds, C, values)
         model = self._fit(model.set_params(C=C), codes, calibration)
         del codes
         self._say(f"trained with C={C:g}, {self._clock.elapsed:.1f} s")
@@ -160,7 +161,11 @@ class Learner:
         if self._repeats:
             held_out = held_out._replace(error=np.nan)
         temperature = best_temperature(blend.predicted, labels[test], weights[test]) if self._is_class else 1.0
-        return Learned(views, model, trees, blend.share, temperature, held_out, self._effort, self._statistics)
+        intervals = None
+        if not self._repeats:
+            intervals = self._intervals(plain.take(test), crossed, curve, predicted, blend, apart is not None)
+        found = Learned(views, model, trees, blend.share, temperature, held_out, self._effort, self._statistics)
+        return found._replace(intervals=intervals)
 
     def _used(self) -> Array | None:
         """Return flags of the rows with a weight above 0, or None if rows have no weights."""
@@ -393,6 +398,47 @@ class Learner:
         Cs = np.sort(np.asarray(self._effort.Cs))  # of which the values may have the first ones only
         held_out = CrossFitted(crossed, labels, weights, folds, is_class=self._is_class)
         return float(Cs[best]), of_best, calibration, held_out
+
+    def _curve(
+        self, members: list[Views], codes: PackedCodes, folds: list[Fold], C: float, values: list[list[Array]]
+    ) -> Curve | None:
+        """Return what further models say about the rows that the first fold holds out, or None if it holds out none."""
+        n, at = len(folds), int(np.flatnonzero(np.sort(np.asarray(self._effort.Cs)) == C)[0])
+        n_wide = (n + 1) // 2
+        fewer = folds[0].train & folds[1].train & (self._counted() > 0)
+        if n < 3 or not all(len(fold.test) for fold in folds) or np.count_nonzero(fewer) < 2:
+            return None
+
+        def predicted(views: list[Views], fold: Fold) -> Array:
+            widths = [width for part in views for width in part.widths]
+            theirs = views_of(codes.hasher, codes.n_features)[: len(widths)]
+            own = part_of_codes(codes, slice(0, theirs[-1].hashes.stop), widths)
+            model = self._linear(theirs[-1].hashes.stop, widths)
+            with ignored_scales():
+                return next(held_out_values(model, own, self._y, fold, [C], self._sample_weight))[:, 0]
+
+        wide = predicted(members[:n_wide], folds[0])
+        few = predicted(members[:1], Fold(folds[0].train & folds[1].train, folds[0].test))
+        return Curve(values[0][at][:, 0], wide, few, n_wide, n)
+
+    def _counted(self) -> Array:
+        """Return how much each row counts."""
+        return counted_rows(self._y, self._sample_weight, self._class_weight, has_classes=self._is_class)
+
+    def _intervals(
+        self, features: Features, crossed: CrossFitted, curve: Curve | None, predicted: Array, blend: Blend, apart: bool
+    ) -> Intervals:
+        """Return what held-out rows say about the errors of predictions."""
+        if self._is_class:
+            return Intervals.of_classes(crossed.probabilities, crossed.labels, crossed.weights)
+        gain = 1.0
+        if curve is not None:
+            rows = slice(len(curve.own))
+            others = blend.predicted[rows, 0] - (1 - blend.share) * predicted[rows, 0]
+            y, weights = crossed.labels[rows], crossed.weights[rows]
+            gain = curve.gain(y, weights, others, blend.share, trees_apart=apart)
+        errors = crossed.labels - crossed.predicted[:, 0]
+        return Intervals.of_numbers(features, errors, crossed.weights, crossed.folds, gain)
 
     def _fit(self, model: Any, codes: PackedCodes, calibration: Calibration | None) -> Any:
         with ignored_scales():
