@@ -183,6 +183,11 @@ def summary(rows):
             }
             line += f", width x{np.exp(ratios['size']):.3f}, loss x{np.exp(ratios['loss']):.3f} of constant"
         else:
+            accuracy = rows[(rows["method"] == "ours") & (rows["goal"] == min(GOALS))].set_index(["table", "split"])
+            wanted = part.join(accuracy["coverage"].rename("accuracy"), on=["table", "split"])
+            above = (wanted["coverage"] - np.maximum(wanted["accuracy"], goal)).groupby(wanted["table"]).mean()
+            error = above.std() / len(above) ** 0.5
+            line += f", above goal and accuracy {100 * above.mean():+.2f} +- {100 * error:.2f}"
             line += f", {by_table['size'].mean().mean():.3f} classes"
         lines.append(line)
     for task, part in rows[rows["method"] == "ours"].groupby("task"):

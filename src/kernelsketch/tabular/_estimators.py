@@ -24,12 +24,15 @@ from ._columns import ColumnPlan, TablePlan
 from ._effort import EFFORTS, Clock, effort_of, summary_of
 from ._explain import Explains, background_of
 from ._file import Persistent
+from ._frame import DATE
 from ._free_text import TargetOrder
 from ._html import HtmlRepr
 from ._importances import importances, plot_importances
 from ._intervals import Intervals, check_coverage
 from ._learn import Learner
+from ._neighbors import warn_about_neighbors
 from ._read import read_table, warn_about_names
+from ._together import Together
 from ._trees import Trees
 from ._views import Views
 from ._weights import small_seed_of
@@ -90,7 +93,9 @@ class TabularModel(PlainParameters, HtmlRepr, Explains, Persistent, BaseEstimato
         check_is_fitted(self)
         return self._importances
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, progress: Callable[[str], None] | None) -> Self:
+    def _fit(
+        self, X: Any, y: Any, sample_weight: Any, groups: Any, time: Any, progress: Callable[[str], None] | None
+    ) -> Self:
         effort, say = effort_of(self.effort), self._reporter(progress)
         if self.budget is not None and isinstance(self.effort, dict):
             raise ParameterError(
@@ -104,6 +109,7 @@ class TabularModel(PlainParameters, HtmlRepr, Explains, Persistent, BaseEstimato
             raise InputError(f"X has {table.n_rows} row (n_samples = 1): pass at least 2 rows.")
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, np.empty((len(y), 0)), ensure_non_negative=True)
+        together = Together.of(table, groups, time)
         used, sample_weight = _used_rows(sample_weight)
         exponent = 0 if self._is_class else _exponent(y)
         seed = small_seed_of(self.random_state)
@@ -112,7 +118,7 @@ class TabularModel(PlainParameters, HtmlRepr, Explains, Persistent, BaseEstimato
         plan = TablePlan.of(counted, targets)
         features, levels = plan.encode(table), plan.levels(counted)
         numbers = levels.numbers(table.columns) if levels.columns else None
-        n_rows = table.n_rows
+        n_rows, dates = table.n_rows, [column for column in table.columns if column.kind == DATE]
         del table, counted
         say(f"{n_rows} rows, {len(plan.columns)} columns, {len(plan.features)} features")
         learned = Learner(
@@ -130,7 +136,10 @@ class TabularModel(PlainParameters, HtmlRepr, Explains, Persistent, BaseEstimato
             progress=progress,
             levels=levels,
             numbers=numbers,
+            together=together,
         ).learn()
+        if together is None and learned.errors is not None:
+            warn_about_neighbors(dates, learned.errors, is_class=self._is_class)
         if learned.statistics is not None and numbers is not None:
             plan = plan.with_statistics(learned.statistics)
             kept = np.isin(levels.columns, learned.statistics.levels.columns)
@@ -369,7 +378,9 @@ class GCWSTabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     @whole_or_nothing
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, progress: Any = None) -> GCWSTabularClassifier:
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None, time: Any = None, progress: Any = None
+    ) -> GCWSTabularClassifier:
         """Learn from a table.
 
         Parameters
@@ -381,6 +392,14 @@ class GCWSTabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc
         sample_weight : array of shape (n_samples,), default=None
             Weight of each row, in the losses and in held-out scores. Rows of weight 0 are left out. Weights with a mean
             below 1 are scaled to a mean of 1. Scales and relevance of columns count each row once.
+        groups : array of shape (n_samples,) or str, default=None
+            What each row belongs to, for example a customer, or the name of a column of X. Rows of one group are held
+            out together, so that the choices and ``held_out_score_`` are those of rows of new groups. A column stays
+            a feature: drop it from X if new rows have other values.
+        time : array of shape (n_samples,) or str, default=None
+            Dates or numbers that order the rows, or the name of a column of X. Each fold then holds out rows that are
+            later than all of its training rows, in the second half of the rows, so that the choices and
+            ``held_out_score_`` are those of later rows. The final model learns from all rows.
         progress : callable, default=None
             Function that is called with a text when a stage ends, and with one after each pass of the solver.
 
@@ -388,7 +407,7 @@ class GCWSTabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc
         -------
         self
         """
-        self._fit(X, y, sample_weight, progress)
+        self._fit(X, y, sample_weight, groups, time, progress)
         self.classes_ = self.model_.classes_
         return self
 
@@ -560,7 +579,9 @@ class GCWSTabularRegressor(RegressorMixin, TabularModel):  # type: ignore[misc]
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     @whole_or_nothing
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, progress: Any = None) -> GCWSTabularRegressor:
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None, time: Any = None, progress: Any = None
+    ) -> GCWSTabularRegressor:
         """Learn from a table.
 
         Parameters
@@ -572,6 +593,14 @@ class GCWSTabularRegressor(RegressorMixin, TabularModel):  # type: ignore[misc]
         sample_weight : array of shape (n_samples,), default=None
             Weight of each row, in the losses and in held-out scores. Rows of weight 0 are left out. Weights with a mean
             below 1 are scaled to a mean of 1. Scales and relevance of columns count each row once.
+        groups : array of shape (n_samples,) or str, default=None
+            What each row belongs to, for example a customer, or the name of a column of X. Rows of one group are held
+            out together, so that the choices and ``held_out_score_`` are those of rows of new groups. A column stays
+            a feature: drop it from X if new rows have other values.
+        time : array of shape (n_samples,) or str, default=None
+            Dates or numbers that order the rows, or the name of a column of X. Each fold then holds out rows that are
+            later than all of its training rows, in the second half of the rows, so that the choices and
+            ``held_out_score_`` are those of later rows. The final model learns from all rows.
         progress : callable, default=None
             Function that is called with a text when a stage ends, and with one after each pass of the solver.
 
@@ -579,7 +608,7 @@ class GCWSTabularRegressor(RegressorMixin, TabularModel):  # type: ignore[misc]
         -------
         self
         """
-        return self._fit(X, y, sample_weight, progress)
+        return self._fit(X, y, sample_weight, groups, time, progress)
 
     def _targets(self, y: Any) -> Array:
         if y is None:
