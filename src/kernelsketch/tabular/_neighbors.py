@@ -27,8 +27,8 @@ from ._frame import DATE, Column
 LEVEL = 0.005  # largest probability of a warning about independent rows
 FIRST = 2.0  # standard errors from which on permutations are worth their time
 LEAST_CORRELATION = 0.05  # below it, dependence hardly matters
-FEWEST_ROWS = 60
-FEWEST_COLUMNS, MOST_COLUMNS = 3, 30  # whose values are compared with those of the next row
+FEWEST_ROWS, MOST_ROWS = 60, 5000  # that are compared with the next row
+FEWEST_COLUMNS, MOST_COLUMNS = 3, 10  # whose values are compared with those of the next row
 MOST_BINS = 50  # of targets
 
 
@@ -60,7 +60,8 @@ def warn_about_neighbors(columns: list[Column], found: Errors, *, is_class: bool
         alike = np.column_stack([_scores(column, bins) for column in numbers.T])
         tests.append(("rows that follow each other in the file are alike: most columns have", "", in_file, alike))
     for words, date, order, of_rows in tests:
-        size = correlation(of_rows[order], bins[order], LEVEL / len(tests))
+        first = order[:MOST_ROWS]
+        size = correlation(of_rows[first], bins[first], LEVEL / len(tests))
         if size is None:
             continue
         hint = f"time={date!r}" if date else "groups= if they come from the same customer, patient or machine, or time="
