@@ -339,6 +339,7 @@ class TestProgress:
         assert load_model(tmp_path / "m.safetensors").verbose == 0
 
 
+@pytest.mark.filterwarnings("ignore::kernelsketch.exceptions.RowsWarning")
 def test_types_that_only_parquet_has(tmp_path, command, frame):
     pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     n = len(frame)
