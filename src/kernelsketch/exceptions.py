@@ -12,7 +12,7 @@
 
 Each class also derives from the built-in error (in parentheses) that users of Python and scikit-learn expect.
 Their messages show values as Python writes them, ``0.0`` rather than ``np.float64(0.0)``. The warnings are
-``ScaleWarning``, ``ColumnWarning`` and ``RangeWarning`` (UserWarning).
+``ScaleWarning``, ``ColumnWarning``, ``RowsWarning`` and ``RangeWarning`` (UserWarning).
 
 ``error.parameter`` is the name of the parameter that an error is about, or None. A message may mention parameters as
 ``Setting``, which the command line shows as the options that set them::
@@ -145,6 +145,13 @@ class ColumnWarning(UserWarning):
     """A column of a table looks like numbers or dates, but its notation leaves a doubt, so it may be read wrongly.
 
     The warning names the column, what it looks like, how it is read, and what to do.
+    """
+
+
+class RowsWarning(UserWarning):
+    """Rows of a table look grouped or ordered by time, or belong to few groups, so held-out scores may mislead.
+
+    The warning says what it was seen by, and what to do.
     """
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from kernelsketch import GCWSClassifier, GCWSRegressor, load_model
+from kernelsketch import GCWSClassifier, GCWSRegressor, GCWSTabularClassifier, GCWSTabularRegressor, load_model
 from kernelsketch.cli import _file_predictor, _hashing
 
 
@@ -370,3 +370,55 @@ class TestExplain:
         assert "exclude each other" in command(*arguments, "--explain", 3, "--proba", status=2).stderr
         assert "pass --explain N" in command(*arguments, "--explain-by", "hashes", status=2).stderr
         command(*arguments, "--explain", 0, status=2)
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.normal(size=200), "b": rng.choice(["x", "y"], 200)})
+    frame["kind"] = np.where(frame["a"] + 0.5 * rng.normal(size=200) > 0, "up\tright", "down")
+    frame["size"] = frame["a"] + rng.normal(size=200)
+    path = tmp_path_factory.mktemp("table") / "rows.csv"
+    frame.to_csv(path, index=False)
+    X = frame[["a", "b"]]
+    GCWSTabularRegressor("quick").fit(X, frame["size"]).save(path.parent / "size.safetensors")
+    GCWSTabularClassifier("quick").fit(X, frame["kind"]).save(path.parent / "kind.safetensors")
+    return frame, path
+
+
+class TestIntervals:
+    def test_numbers(self, command, table):
+        frame, path = table
+        model = load_model(path.parent / "size.safetensors")
+        common = ("predict", path, "-m", path.parent / "size.safetensors", "--interval", 0.8)
+        head, *lines = command(*common).stdout.splitlines()
+        assert head == "value\tlower\tupper"
+        found = np.array([line.split("\t") for line in lines], float)
+        expected = np.column_stack([model.predict(frame), model.predict_interval(frame, 0.8)])
+        np.testing.assert_array_equal(found, expected)
+        rows = [json.loads(line) for line in command(*common, "--json").stdout.splitlines()]
+        assert rows[3] == dict(zip(("value", "lower", "upper"), expected[3].tolist(), strict=True))
+
+    def test_classes(self, command, table):
+        frame, path = table
+        model = load_model(path.parent / "kind.safetensors")
+        common = ("predict", path, "-m", path.parent / "kind.safetensors", "--interval", 0.99)
+        head, *lines = command(*common).stdout.splitlines()
+        assert head == "label\tset"
+        sets = [model.classes_[row].tolist() for row in model.predict_set(frame, 0.99)]
+        assert [json.loads(line.rpartition("\t")[2]) for line in lines] == sets
+        assert {1, 2} == {len(part) for part in sets}
+        rows = [json.loads(line) for line in command(*common, "--json").stdout.splitlines()]
+        assert rows == [
+            {"label": label, "set": part} for label, part in zip(model.predict(frame).tolist(), sets, strict=True)
+        ]
+
+    def test_what_cannot_be(self, command, files, model, table):
+        found = command("predict", *files["svm"], "-m", model, "--interval", 0.9, status=2).stderr
+        assert "--interval needs a model that was trained on a table" in found
+        _, path = table
+        common = ("predict", path, "-m", path.parent / "size.safetensors", "--interval")
+        assert "must be above 0 and below 1, got 90: pass 0.9" in command(*common, 90, status=2).stderr
+        assert "--proba and --interval exclude" in command(*common, 0.9, "--proba", status=2).stderr
+        found = command(*common, 0.999, status=2).stderr
+        assert "--interval 0.999 needs 1999 held-out rows, but the model was fitted with 200" in found

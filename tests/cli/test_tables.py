@@ -114,6 +114,17 @@ class TestTraining:
         monkeypatch.undo()
         assert command("predict", folder / "train.csv", "-m", tmp_path / "m.safetensors", "--proba").stdout == in_blocks
 
+    def test_groups_and_time(self, folder, command, tmp_path):
+        rows = pd.read_csv(folder / "train.csv").assign(shop=np.arange(400) // 8, hour=np.arange(400)[::-1])
+        rows.to_csv(tmp_path / "rows.csv", index=False)
+        common = ("train", tmp_path / "rows.csv", "--label", "kind", *QUICK, "-m", tmp_path / "m.safetensors")
+        for name, column in (("groups", "shop"), ("time", "hour")):
+            facts = json.loads(command(*common, "--json", f"--{name}", column).stdout)
+            model = GCWSTabularClassifier("quick").fit(rows.drop(columns="kind"), rows["kind"], **{name: column})
+            assert facts["held_out_accuracy"] == model.held_out_score_
+        assert "exclude each other" in command(*common, "--groups", "shop", "--time", "hour", status=2).stderr
+        assert "--groups store, but X has no column 'store'" in command(*common, "--groups", "store", status=2).stderr
+
     def test_budget(self, folder, command, tmp_path):
         options = (
             "--label",
@@ -328,6 +339,7 @@ class TestProgress:
         assert load_model(tmp_path / "m.safetensors").verbose == 0
 
 
+@pytest.mark.filterwarnings("ignore::kernelsketch.exceptions.RowsWarning")
 def test_types_that_only_parquet_has(tmp_path, command, frame):
     pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     n = len(frame)

@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+
+from kernelsketch import load_model
+from kernelsketch.exceptions import InputError
+from kernelsketch.storage import save_file
+from kernelsketch.tabular._file import SCHEMA
+
 
 def set_field(path, value):
     """Set a field of the header, named as in ``hash.seed``; ``KeyError`` removes it."""
@@ -28,3 +35,18 @@ def set_tensor(name, value):
             tensors[name] = value(tensors[name]) if callable(value) else value
 
     return change
+
+
+def assert_refused(header, tensors, change, tmp_path, monkeypatch):
+    """Check that a file of a tabular model with a change of its header and tensors is refused."""
+    header = {key: (dict(value) if isinstance(value, dict) else value) for key, value in header.items()}
+    header["model"] = {k: (dict(v) if isinstance(v, dict) else v) for k, v in header["model"].items()}
+    header.pop("sha256", None), header.pop("header_sha256", None)
+    changed = dict(tensors)
+    change(header, changed)
+    path = tmp_path / "damaged.safetensors"
+    with monkeypatch.context() as patch:  # a writer without checks
+        patch.setattr(type(SCHEMA), "check", lambda *_: None)
+        save_file(path, SCHEMA, {k: v for k, v in header.items() if k not in ("format", "format_version")}, changed)
+    with pytest.raises(InputError):
+        load_model(path)

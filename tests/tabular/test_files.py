@@ -6,7 +6,7 @@ import numpy as np
 import pandas
 import pytest
 
-from helpers.damage import set_field, set_tensor
+from helpers.damage import assert_refused, set_field, set_tensor
 from kernelsketch import GCWSClassifier, GCWSTabularClassifier, GCWSTabularRegressor, load_model
 from kernelsketch.exceptions import InputError
 from kernelsketch.storage import load_file, save_file
@@ -240,17 +240,3 @@ CHANGES = {
 @pytest.mark.parametrize("name", CHANGES)
 def test_damaged_content_is_refused(content, tmp_path, name, monkeypatch):
     assert_refused(*content, CHANGES[name], tmp_path, monkeypatch)
-
-
-def assert_refused(header, tensors, change, tmp_path, monkeypatch):
-    header = {key: (dict(value) if isinstance(value, dict) else value) for key, value in header.items()}
-    header["model"] = {k: (dict(v) if isinstance(v, dict) else v) for k, v in header["model"].items()}
-    header.pop("sha256", None), header.pop("header_sha256", None)
-    changed = dict(tensors)
-    change(header, changed)
-    path = tmp_path / "damaged.safetensors"
-    with monkeypatch.context() as patch:  # a writer without checks
-        patch.setattr(type(SCHEMA), "check", lambda *_: None)
-        save_file(path, SCHEMA, {k: v for k, v in header.items() if k not in ("format", "format_version")}, changed)
-    with pytest.raises(InputError):
-        load_model(path)

@@ -316,6 +316,7 @@ class TestModels:
         assert again.columns_ == model.columns_
         np.testing.assert_array_equal(again.predict(X), model.predict(X))
 
+    @pytest.mark.filterwarnings("ignore::kernelsketch.exceptions.RowsWarning")
     def test_files_of_two_columns_of_text(self, tmp_path):
         """One comes with missing values and categories."""
         X, y = frame(200)

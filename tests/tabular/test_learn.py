@@ -147,7 +147,8 @@ def test_every_decision_of_a_clock_is_repeated(n, tick, changed, is_class):
     assert (again.trees is None) == (first.trees is None)
     if first.trees is not None:
         np.testing.assert_array_equal(*(found.trees.decide(features[:], 1) for found in (first, again)))
-    assert again[3:] == first[3:]  # the share of the trees, the score and the effort
+    assert again[3:8] == first[3:8]  # the share of the trees, the score and the effort
+    np.testing.assert_array_equal(again.intervals.scores, first.intervals.scores)
 
 
 class TestRowsApart:

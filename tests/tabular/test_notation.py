@@ -205,6 +205,7 @@ class TestModels:
         with pytest.raises(InputError, match="but holds '1,234' in row 0"):
             model.predict(pd.DataFrame({"a": ["1,234"]}))
 
+    @pytest.mark.filterwarnings("ignore::kernelsketch.exceptions.RowsWarning")
     def test_whole_amounts_of_later_rows_may_have_thousands(self):
         X = pd.DataFrame({"a": [f"${value}" for value in range(60)]})
         model = GCWSTabularRegressor("quick").fit(X, np.arange(60.0))

@@ -38,6 +38,7 @@ def test_on_noise_the_interval_covers_the_truth(of_noise, rows):
     assert (error < 0.1).all()
 
 
+@pytest.mark.filterwarnings("ignore::kernelsketch.exceptions.RowsWarning")
 def test_the_score_of_a_signal_is_that_of_new_rows():
     """A rule that 80 % of the labels follow: the false-alarm rate of 4 standard errors is below .001."""
     scores = []

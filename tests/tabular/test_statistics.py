@@ -39,11 +39,19 @@ def training(seed=0, n=400, k=20):
     return Levels((0, 3), (names, names)), numbers, outputs, rng.integers(0, 3, n).astype(float), held_out
 
 
+def parts_of(held_out, n):
+    """Return flags of the training rows of each fold, and the number of the part of each row."""
+    parts = np.full(n, len(held_out))
+    for fold, rows in enumerate(held_out):
+        parts[rows] = fold
+    return [parts != fold for fold in range(len(held_out))], parts
+
+
 def test_a_mean_is_that_of_other_rows(monkeypatch):
     """With a given pull, a feature is the mean of the rows that neither the fold nor that of the row holds out."""
     monkeypatch.setattr(_statistics, "rows_of_prior", lambda *_: 3.0)
     levels, numbers, outputs, weights, held_out = training()
-    statistics, features = learn_statistics(levels, numbers, outputs, weights, held_out)
+    statistics, features = learn_statistics(levels, numbers, outputs, weights, *parts_of(held_out, len(outputs)))
     folds = np.full(len(outputs), N_FOLDS)
     for fold, rows in enumerate(held_out):
         folds[rows] = fold
@@ -67,7 +75,9 @@ def test_features_of_a_fold_do_not_change_with_the_targets_that_it_holds_out():
     levels, numbers, outputs, weights, held_out = training()
     other = outputs.copy()
     other[held_out[1]] = 1000 * np.random.default_rng(1).normal(size=(len(held_out[1]), 1))
-    before, after = (learn_statistics(levels, numbers, y, weights, held_out) for y in (outputs, other))
+    before, after = (
+        learn_statistics(levels, numbers, y, weights, *parts_of(held_out, len(y))) for y in (outputs, other)
+    )
     mine = np.setdiff1d(np.arange(2 * N_FOLDS), before[0].of_other_folds(1))
     assert mine.tolist() == [2, 3]
     np.testing.assert_array_equal(before[1][:, mine], after[1][:, mine])
@@ -79,8 +89,8 @@ def test_rows_of_weight_0_do_not_matter():
     levels, numbers, outputs, weights, held_out = training()
     other, moved, gone = outputs.copy(), numbers.copy(), weights == 0
     other[gone], moved[gone] = 1e6, 0
-    before = learn_statistics(levels, numbers, outputs, weights, held_out)
-    after = learn_statistics(levels, moved, other, weights, held_out)
+    before = learn_statistics(levels, numbers, outputs, weights, *parts_of(held_out, len(outputs)))
+    after = learn_statistics(levels, moved, other, weights, *parts_of(held_out, len(other)))
     np.testing.assert_array_equal(before[1][~gone], after[1][~gone])
     np.testing.assert_array_equal(before[0].means[0], after[0].means[0])
 

@@ -27,6 +27,7 @@ _OTHER_NAMES = {
     "batch_bytes": "memory",
     "most_bytes": "memory",
     "ngram_range": "ngram",
+    "coverage": "interval",
 }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from numbers import Integral, Real
 from typing import Any, ClassVar, NoReturn, Self
 
@@ -24,11 +24,15 @@ from ._columns import ColumnPlan, TablePlan
 from ._effort import EFFORTS, Clock, effort_of, summary_of
 from ._explain import Explains, background_of
 from ._file import Persistent
+from ._frame import DATE
 from ._free_text import TargetOrder
 from ._html import HtmlRepr
 from ._importances import importances, plot_importances
+from ._intervals import Intervals, check_coverage
 from ._learn import Learner
+from ._neighbors import warn_about_neighbors
 from ._read import read_table, warn_about_names
+from ._together import Together
 from ._trees import Trees
 from ._views import Views
 from ._weights import small_seed_of
@@ -54,6 +58,7 @@ class TabularModel(PlainParameters, HtmlRepr, Explains, Persistent, BaseEstimato
     _trees: Trees | None
     _temperature: float  # that divides decision values
     _importances: Array
+    _intervals: Intervals | None  # None in a file of an earlier version, or if the folds repeat rows
     _exponent: int  # of 2, in whose power the targets of a regression are measured
     model_: Any
     effort_: dict[str, Any]
@@ -88,7 +93,9 @@ class TabularModel(PlainParameters, HtmlRepr, Explains, Persistent, BaseEstimato
         check_is_fitted(self)
         return self._importances
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, progress: Callable[[str], None] | None) -> Self:
+    def _fit(
+        self, X: Any, y: Any, sample_weight: Any, groups: Any, time: Any, progress: Callable[[str], None] | None
+    ) -> Self:
         effort, say = effort_of(self.effort), self._reporter(progress)
         if self.budget is not None and isinstance(self.effort, dict):
             raise ParameterError(
@@ -102,6 +109,7 @@ class TabularModel(PlainParameters, HtmlRepr, Explains, Persistent, BaseEstimato
             raise InputError(f"X has {table.n_rows} row (n_samples = 1): pass at least 2 rows.")
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, np.empty((len(y), 0)), ensure_non_negative=True)
+        together = Together.of(table, groups, time)
         used, sample_weight = _used_rows(sample_weight)
         exponent = 0 if self._is_class else _exponent(y)
         seed = small_seed_of(self.random_state)
@@ -110,7 +118,7 @@ class TabularModel(PlainParameters, HtmlRepr, Explains, Persistent, BaseEstimato
         plan = TablePlan.of(counted, targets)
         features, levels = plan.encode(table), plan.levels(counted)
         numbers = levels.numbers(table.columns) if levels.columns else None
-        n_rows = table.n_rows
+        n_rows, dates = table.n_rows, [column for column in table.columns if column.kind == DATE]
         del table, counted
         say(f"{n_rows} rows, {len(plan.columns)} columns, {len(plan.features)} features")
         learned = Learner(
@@ -128,7 +136,10 @@ class TabularModel(PlainParameters, HtmlRepr, Explains, Persistent, BaseEstimato
             progress=progress,
             levels=levels,
             numbers=numbers,
+            together=together,
         ).learn()
+        if together is None and learned.errors is not None:
+            warn_about_neighbors(dates, learned.errors, is_class=self._is_class)
         if learned.statistics is not None and numbers is not None:
             plan = plan.with_statistics(learned.statistics)
             kept = np.isin(levels.columns, learned.statistics.levels.columns)
@@ -137,7 +148,7 @@ class TabularModel(PlainParameters, HtmlRepr, Explains, Persistent, BaseEstimato
         self._trees, self.trees_share_ = learned.trees, learned.trees_share
         self.held_out_score_, self.held_out_error_, others = learned.held_out
         self.held_out_scores_ = others if exponent == 0 else _scaled(others, exponent)
-        self._temperature = learned.temperature
+        self._temperature, self._intervals = learned.temperature, learned.intervals
         self.effort_ = learned.effort.settings()
         self._exponent = exponent
         self.n_features_in_ = len(plan.columns)
@@ -186,13 +197,32 @@ class TabularModel(PlainParameters, HtmlRepr, Explains, Persistent, BaseEstimato
 
     def _values_of(self, X: Any) -> Array:
         """Return the values of a table, computed for a few rows at a time."""
+        return np.concatenate([self._values(features) for features in self._batches(X)])
+
+    def _batches(self, X: Any) -> Iterator[Array]:
+        """Yield the features of a table, a few rows at a time."""
         check_is_fitted(self)
         table = read_table(X)
         warn_about_names(self._plan, table, type(self).__name__)
         features = self._plan.encode(table, type(self).__name__)
         row_bytes = 8 * sum(self._views.widths) + 8 * features.shape[1]
-        batches = row_batches(table.n_rows, row_bytes, BATCH_BYTES * check_n_jobs(self.n_jobs))
-        return np.concatenate([self._values(features[rows]) for rows in batches])
+        for rows in row_batches(table.n_rows, row_bytes, BATCH_BYTES * check_n_jobs(self.n_jobs)):
+            yield features[rows]
+
+    def _known_intervals(self, method: str) -> Intervals:
+        """Return what held-out rows say about errors, or raise an error if there were none."""
+        check_is_fitted(self)
+        if self._intervals is not None:
+            return self._intervals
+        if np.isnan(self.held_out_error_):
+            raise InputError(
+                f"{method} needs held-out rows, but the model was fitted to so few rows that the folds repeat them: "
+                "fit it to more rows."
+            )
+        raise InputError(
+            f"{method} needs the errors of held-out rows, which this model lacks, because an earlier kernelsketch "
+            "saved it: fit it again."
+        )
 
     def predictor(self) -> NoReturn:
         """Raise an error: models of tables have no :class:`~kernelsketch.serving.Predictor`.
@@ -348,7 +378,9 @@ class GCWSTabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     @whole_or_nothing
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, progress: Any = None) -> GCWSTabularClassifier:
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None, time: Any = None, progress: Any = None
+    ) -> GCWSTabularClassifier:
         """Learn from a table.
 
         Parameters
@@ -360,6 +392,14 @@ class GCWSTabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc
         sample_weight : array of shape (n_samples,), default=None
             Weight of each row, in the losses and in held-out scores. Rows of weight 0 are left out. Weights with a mean
             below 1 are scaled to a mean of 1. Scales and relevance of columns count each row once.
+        groups : array of shape (n_samples,) or str, default=None
+            What each row belongs to, for example a customer, or the name of a column of X. Rows of one group are held
+            out together, so that the choices and ``held_out_score_`` are those of rows of new groups. A column stays
+            a feature: drop it from X if new rows have other values.
+        time : array of shape (n_samples,) or str, default=None
+            Dates or numbers that order the rows, or the name of a column of X. Each fold then holds out rows that are
+            later than all of its training rows, in the second half of the rows, so that the choices and
+            ``held_out_score_`` are those of later rows. The final model learns from all rows.
         progress : callable, default=None
             Function that is called with a text when a stage ends, and with one after each pass of the solver.
 
@@ -367,7 +407,7 @@ class GCWSTabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc
         -------
         self
         """
-        self._fit(X, y, sample_weight, progress)
+        self._fit(X, y, sample_weight, groups, time, progress)
         self.classes_ = self.model_.classes_
         return self
 
@@ -452,6 +492,32 @@ class GCWSTabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc
         logarithms: Array = np.log(self.predict_proba(X))
         return logarithms
 
+    def predict_set(self, X: Any, coverage: float = 0.9) -> Array:
+        """Predict sets of classes that have the true one with a given probability.
+
+        Parameters
+        ----------
+        X : data frame, list of dicts or array of shape (n_samples, n_features)
+            Rows.
+        coverage : float, default=0.9
+            Share of the rows whose class is to be in its set, between 0 and 1.
+
+        Returns
+        -------
+        sets : boolean array of shape (n_samples, n_classes)
+            Whether a class is in the set of a row, in the order of ``classes_``.
+            ``[model.classes_[row].tolist() for row in sets]`` turns it into lists.
+
+        Notes
+        -----
+        A set has all classes whose probability is above a threshold, which held-out rows choose (conformal prediction),
+        and always the most probable one. No set is empty, so where ``coverage`` is below the accuracy of the model, the
+        sets have one class each and cover as many rows as the accuracy says. Sets of a larger coverage contain those of
+        a smaller one. Rows count as in ``held_out_score_``.
+        """
+        coverage, intervals = check_coverage(coverage), self._known_intervals("predict_set")
+        return intervals.sets(self.predict_proba(X), coverage)
+
 
 class GCWSTabularRegressor(RegressorMixin, TabularModel):  # type: ignore[misc]
     """Predict a number for each row of a table as it is: numbers, categories, dates and gaps.
@@ -513,7 +579,9 @@ class GCWSTabularRegressor(RegressorMixin, TabularModel):  # type: ignore[misc]
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     @whole_or_nothing
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, progress: Any = None) -> GCWSTabularRegressor:
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None, time: Any = None, progress: Any = None
+    ) -> GCWSTabularRegressor:
         """Learn from a table.
 
         Parameters
@@ -525,6 +593,14 @@ class GCWSTabularRegressor(RegressorMixin, TabularModel):  # type: ignore[misc]
         sample_weight : array of shape (n_samples,), default=None
             Weight of each row, in the losses and in held-out scores. Rows of weight 0 are left out. Weights with a mean
             below 1 are scaled to a mean of 1. Scales and relevance of columns count each row once.
+        groups : array of shape (n_samples,) or str, default=None
+            What each row belongs to, for example a customer, or the name of a column of X. Rows of one group are held
+            out together, so that the choices and ``held_out_score_`` are those of rows of new groups. A column stays
+            a feature: drop it from X if new rows have other values.
+        time : array of shape (n_samples,) or str, default=None
+            Dates or numbers that order the rows, or the name of a column of X. Each fold then holds out rows that are
+            later than all of its training rows, in the second half of the rows, so that the choices and
+            ``held_out_score_`` are those of later rows. The final model learns from all rows.
         progress : callable, default=None
             Function that is called with a text when a stage ends, and with one after each pass of the solver.
 
@@ -532,7 +608,7 @@ class GCWSTabularRegressor(RegressorMixin, TabularModel):  # type: ignore[misc]
         -------
         self
         """
-        return self._fit(X, y, sample_weight, progress)
+        return self._fit(X, y, sample_weight, groups, time, progress)
 
     def _targets(self, y: Any) -> Array:
         if y is None:
@@ -552,7 +628,40 @@ class GCWSTabularRegressor(RegressorMixin, TabularModel):  # type: ignore[misc]
         -------
         targets : array of shape (n_samples,)
         """
-        values, most = self._values_of(X)[:, 0], np.finfo(np.float64).max
+        return self._unscaled(self._values_of(X)[:, 0])
+
+    def predict_interval(self, X: Any, coverage: float = 0.9) -> Array:
+        """Predict intervals that have the target with a given probability.
+
+        Parameters
+        ----------
+        X : data frame, list of dicts or array of shape (n_samples, n_features)
+            Rows.
+        coverage : float, default=0.9
+            Share of the rows whose target is to be in its interval, between 0 and 1. The largest one that n held-out
+            rows allow is ``1 - 2 / (n + 1)``.
+
+        Returns
+        -------
+        intervals : array of shape (n_samples, 2)
+            Lower and upper ends. The lower end is never above the upper one, and intervals of a larger coverage contain
+            those of a smaller one.
+
+        Notes
+        -----
+        The errors of held-out rows, relative to a spread that small trees learn from them, give the ends (conformal
+        prediction). So intervals are wide where errors are large. On either side as many targets are to be outside; the
+        prediction itself may be outside an interval of small coverage. Rows count with their ``sample_weight``.
+        """
+        coverage, intervals = check_coverage(coverage), self._known_intervals("predict_interval")
+        threads, found = check_n_jobs(self.n_jobs), []
+        for features in self._batches(X):
+            found.append(intervals.bounds(self._values(features)[:, 0], features, coverage, threads))
+        return self._unscaled(np.concatenate(found))
+
+    def _unscaled(self, values: Array) -> Array:
+        """Return values in the units of the targets; those beyond the largest number are that number."""
+        most = np.finfo(np.float64).max
         with np.errstate(over="ignore"):
             return np.clip(np.ldexp(values, self._exponent), -most, most)
 

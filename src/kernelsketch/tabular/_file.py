@@ -18,6 +18,7 @@ from ._effort import effort_of
 from ._features import ABSENT, Features
 from ._frame import CATEGORY, DATE, NUMBER
 from ._free_text import restored_texts, stored_texts
+from ._intervals import Intervals
 from ._notation import check_notation
 from ._statistics import Levels, Statistics
 from ._trees import NODE_TYPES, Trees
@@ -30,20 +31,29 @@ SCALES = ("unit", "low", "high", "mean", "spread")
 KINDS = (NUMBER, DATE, CATEGORY)
 TREES = "trees."  # begins the names of the tensors of boosted trees
 _MODEL = nested(MODEL_SCHEMA, MODEL)
-_TREES = {
-    TREES + "baseline": Tensor("f8", ("outputs",), OPTIONAL, finite=True),
-    TREES + "roots": Tensor("i4", ("trees",), With(TREES + "baseline")),
-    **{
-        TREES + name: Tensor(np.dtype(dtype).str[1:], ("nodes",), With(TREES + "baseline"), finite=name == "value")
-        for name, dtype in NODE_TYPES.items()
-    },
-}
+SPREAD = "intervals.spread."  # begins those of the trees of the spread of errors
+
+
+def _tensors_of_trees(start: str, of: str = "") -> dict[str, Tensor]:
+    """Return the tensors of trees; ``of`` ends the names of their dimensions."""
+    there = With(start + "baseline")
+    return {
+        start + "baseline": Tensor("f8", (f"outputs{of}",), OPTIONAL, finite=True),
+        start + "roots": Tensor("i4", (f"trees{of}",), there),
+        **{
+            start + name: Tensor(np.dtype(dtype).str[1:], (f"nodes{of}",), there, finite=name == "value")
+            for name, dtype in NODE_TYPES.items()
+        },
+    }
+
+
+_TREES = _tensors_of_trees(TREES)
 
 SCHEMA = Schema(
     kind="a tabular model",
     format=TABULAR_FORMAT,
     version=4,  # 1: three views at most, no temperature; 2: no cycles of dates, no free text, no mean targets
-    # 3: no background rows
+    # 3: no background rows, no intervals
     fields={
         "estimator": Field(str),
         "parameters": Field(dict),
@@ -88,6 +98,8 @@ SCHEMA = Schema(
         "directions": Tensor("f8", ("features", "components"), finite=True),
         "weights": Tensor("f4", ("view columns",), finite=True),
         **_TREES,
+        "intervals.scores": Tensor("f8", ("scores",), OPTIONAL, finite=True),  # of held-out rows, ascending
+        **_tensors_of_trees(SPREAD, " of the spread"),
         **_MODEL.tensors,
     },
     sizes=_MODEL.sizes,
@@ -154,6 +166,8 @@ def save_tabular(model: Any, path: Path, *, background: bool = True) -> None:
     }
     if model._trees is not None:
         tensors |= {name: getattr(model._trees, name.removeprefix(TREES)) for name in _TREES}
+    if model._intervals is not None:
+        tensors |= _intervals_tensors(model._intervals)
     categories = [category for column in columns for category in column.categories]
     if categories:
         tensors["categories"] = categories
@@ -182,6 +196,14 @@ def save_tabular(model: Any, path: Path, *, background: bool = True) -> None:
     if np.isfinite(model.held_out_error_):
         whole["held_out_error"] = float(model.held_out_error_)
     save_file(path, SCHEMA, whole, tensors)
+
+
+def _intervals_tensors(intervals: Intervals) -> Tensors:
+    found: Tensors = {"intervals.scores": intervals.scores}
+    if intervals.spread is not None:
+        names = (*NODE_TYPES, "roots", "baseline")
+        found |= {SPREAD + name: getattr(intervals.spread, name) for name in names}
+    return found
 
 
 def _means_tensors(statistics: Statistics) -> Tensors:
@@ -245,6 +267,7 @@ def _restore(kind: Any, header: dict[str, Any], tensors: Tensors, path: str) -> 
         raise InputError(f"{path} is damaged: its views do not fit its linear model.")
     model._trees, model.trees_share_ = _trees(plan, head, tensors), float(header["trees_share"])
     model._temperature = float(header.get("temperature", 1.0))
+    model._intervals = _intervals(plan, head, tensors)
     model._exponent = int(header["exponent"])
     model.held_out_score_ = float(header["held_out_score"])
     model.held_out_error_ = float(header.get("held_out_error", np.nan))
@@ -290,6 +313,19 @@ def _trees(plan: TablePlan, head: Any, tensors: Tensors) -> Trees | None:
     if trees.n_outputs != (classes if classes > 2 else 1) or trees.n_features > len(plan.features):
         raise InputError("the trees do not fit the columns or the classes.")
     return trees
+
+
+def _intervals(plan: TablePlan, head: Any, tensors: Tensors) -> Intervals | None:
+    if "intervals.scores" not in tensors:
+        return None
+    scores, spread = tensors["intervals.scores"], None
+    if SPREAD + "baseline" in tensors:
+        spread = Trees(**{name: tensors[SPREAD + name] for name in (*NODE_TYPES, "roots", "baseline")})
+        if hasattr(head, "classes_") or spread.n_outputs != 1 or spread.n_features > len(plan.features):
+            raise InputError("the spread of the errors does not fit the columns.")
+    if not len(scores) or (np.diff(scores) < 0).any():
+        raise InputError("the scores of held-out rows are not in ascending order.")
+    return Intervals(scores, spread)
 
 
 def _statistics(columns: tuple[ColumnPlan, ...], head: Any, tensors: Tensors) -> Statistics | None:

@@ -18,7 +18,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._array import Array
-from ..exceptions import InputError, ScaleWarning
+from .._warnings import warn_user
+from ..exceptions import InputError, RowsWarning, ScaleWarning, Setting
 from ..hashing import PackedCodes, views_of
 from ..linear import (
     FitProgress,
@@ -32,7 +33,7 @@ from ..linear import (
     shuffled_folds,
 )
 from ..serving import Calibration, decided_classes
-from ._boosting import best_temperature, clearly_worse
+from ._boosting import Blend, best_temperature, clearly_worse
 from ._effort import (
     WEIGHTS_SHARE,
     Clock,
@@ -43,8 +44,11 @@ from ._effort import (
     rows_of_kernel,
 )
 from ._features import Features
+from ._intervals import Curve, Intervals
+from ._neighbors import Errors
 from ._scores import CrossFitted, HeldOut, others_of
 from ._statistics import NO_LEVELS, Levels, Statistics, learn_statistics, outputs_of
+from ._together import Together
 from ._tree_fit import Apart, TreeFit, can_grow
 from ._trees import Trees
 from ._views import Views, plain_views, union_of_views, weighted_views
@@ -66,6 +70,8 @@ class Learned(NamedTuple):
     held_out: HeldOut
     effort: Effort
     statistics: Statistics | None
+    intervals: Intervals | None = None  # None if there are no held-out rows
+    errors: Errors | None = None
 
 
 class Learner:
@@ -88,12 +94,14 @@ class Learner:
         progress: Callable[[str], None] | None = None,
         levels: Levels = NO_LEVELS,
         numbers: Array | None = None,
+        together: Together | None = None,
     ) -> None:
         self._features, self._is_number, self._y, self._sample_weight = features, is_number, y, sample_weight
         self._is_class, self._class_weight = is_class, class_weight
         self._effort, self._clock, self._seed, self._threads, self._say = effort, clock, seed, threads, say
         self._progress = progress
         self._levels, self._numbers = levels, numbers
+        self._together, self._rows = together, np.arange(len(y))
         self._statistics: Statistics | None = None
         self._n_means = 0  # number of features that are mean targets
         self._until = np.inf  # seconds on the clock when the linear models are to be trained
@@ -102,7 +110,7 @@ class Learner:
     def learn(self) -> Learned:
         """Choose C and the blend with held-out rows, and train on all rows."""
         labels = self._labels()
-        weights = counted_rows(self._y, self._sample_weight, self._class_weight, has_classes=self._is_class)
+        weights = self._counted()
         if self._is_class and len(np.unique(labels[weights > 0])) < 2:
             raise InputError(
                 "the rows with a weight above 0 have only one class: give rows of 2 classes a weight above 0, by "
@@ -121,18 +129,17 @@ class Learner:
             labels, weights = labels[apart.sample], weights[apart.sample]
         else:
             self._take_some(labels, counted)
-            labels, weights = (
-                self._labels(),
-                counted_rows(self._y, self._sample_weight, self._class_weight, has_classes=self._is_class),
-            )
+            labels, weights = self._labels(), self._counted()
             whole, used = (self._features, labels, weights), self._used()
         folds = self._folds(labels, weights, apart)
         if not any(len(fold.test) for fold in folds):  # too few rows have a weight
+            self._refuse_to_repeat()
             times, self._repeats = self._effort.n_folds, True
             self._take(np.tile(np.arange(len(labels)), times))
             labels, weights = np.tile(labels, times), np.tile(weights, times)
             folds = self._folds(labels, weights, None)
             whole, used = (self._features, labels, weights), self._used()
+        plain = self._features
         self._add_statistics(folds, labels, weights)
         members = self._learn_members(folds)
         views = union_of_views(members)
@@ -146,6 +153,7 @@ class Learner:
         values = self._held_out(members, codes, folds, labels, weights)
         numbers = np.repeat(np.arange(len(folds)), [len(fold.test) for fold in folds])
         C, predicted, calibration, crossed = self._choose(values, labels[test], weights[test], numbers)
+        curve = None if self._is_class or self._repeats else self._curve(members, codes, folds, C, values)
         model = self._fit(model.set_params(C=C), codes, calibration)
         del codes
         self._say(f"trained with C={C:g}, {self._clock.elapsed:.1f} s")
@@ -160,7 +168,17 @@ class Learner:
         if self._repeats:
             held_out = held_out._replace(error=np.nan)
         temperature = best_temperature(blend.predicted, labels[test], weights[test]) if self._is_class else 1.0
-        return Learned(views, model, trees, blend.share, temperature, held_out, self._effort, self._statistics)
+        intervals, errors = None, None
+        if not self._repeats:
+            sizes = (
+                1 - crossed.probabilities[np.arange(len(test)), labels[test]]
+                if self._is_class
+                else (crossed.labels - crossed.predicted[:, 0])
+            )
+            errors = Errors(self._rows[test], sizes, labels[test], plain.take(test))
+            intervals = self._intervals(errors.features, crossed, curve, predicted, blend, apart is not None)
+        found = Learned(views, model, trees, blend.share, temperature, held_out, self._effort, self._statistics)
+        return found._replace(intervals=intervals, errors=errors)
 
     def _used(self) -> Array | None:
         """Return flags of the rows with a weight above 0, or None if rows have no weights."""
@@ -174,14 +192,20 @@ class Learner:
         most = rows_of_kernel(self._effort, min(len(counted), self._effort.n_rows or len(counted)))
         if most >= len(counted) or most != self._effort.n_kernel_rows:
             return None
-        order = counted[row_order(labels[counted], self._seed, self._is_class)]
-        sample, others = np.sort(order[:most]), np.sort(order[most:])
+        if self._together is None:
+            order = counted[row_order(labels[counted], self._seed, self._is_class)]
+            sample, others = np.sort(order[:most]), np.sort(order[most:])
+        else:
+            found = self._together.apart(counted, most, self._seed)
+            if found is None:
+                return None
+            sample, others = found
         others = others[row_order(labels[others], self._seed, self._is_class)]
         if self._is_class:
             if len(np.unique(labels[sample])) < len(np.unique(labels)):
                 return None  # more classes than rows
             others = np.concatenate([sample[~np.isin(labels[sample], labels[others])], others])
-        return Apart(sample, others)
+        return Apart(sample, others, self._together is not None and self._together.is_time)
 
     def _labels(self) -> Array:
         """Return class numbers, or the targets of a regression."""
@@ -217,6 +241,7 @@ class Learner:
         if n_rows is not None and n_rows < len(counted):
             part = counted[some_rows(self._y[counted], n_rows, self._seed, self._is_class)]
         if too_few(self._y[part], self._is_class, self._effort.n_folds):
+            self._refuse_to_repeat()
             part = np.tile(part, self._effort.n_folds)  # so that cross-validation trains on every row
             self._repeats = True
         if len(part) != len(labels):
@@ -226,6 +251,8 @@ class Learner:
         """Go on with some rows."""
         self._features, self._y = self._features.take(rows), self._y[rows]
         self._numbers = None if self._numbers is None else self._numbers[rows]
+        self._together = None if self._together is None else self._together.take(rows)
+        self._rows = self._rows[rows]
         if self._sample_weight is not None:
             self._sample_weight = self._sample_weight[rows]
 
@@ -241,22 +268,52 @@ class Learner:
         dealt = labels if self._is_class else np.zeros(len(labels), np.int64)
         dealt = np.where(counted, dealt, len(labels))  # rows of weight 0 come last and do not move the others
         folds = []
-        for train, test in shuffled_folds(dealt, self._effort.n_folds):
+        for train, test in self._dealt(dealt, counted):
             scored = np.zeros(len(labels), bool)
             scored[test] = counted[test]
             if self._is_class:
                 alone = taken | ~np.isin(labels, np.unique(labels[train & counted]))
                 train, scored = train | alone, scored & ~alone
+                if self._together is not None and not self._together.is_time:
+                    scored &= ~np.isin(self._together.numbers, self._together.numbers[alone])  # their groups train
             folds.append(Fold(train, np.flatnonzero(scored)))
         return folds
+
+    def _dealt(self, labels: Array, counted: Array) -> list[Fold]:
+        """Return folds of all rows, before rows that cannot be scored are left out."""
+        if self._together is None:
+            return shuffled_folds(labels, self._effort.n_folds)
+        folds = self._together.folds(labels, counted, self._effort.n_folds)
+        if len(folds) < self._effort.n_folds:
+            few = "each holds out one group" if not self._together.is_time else "there are few different times"
+            warn_user(
+                f"{self._together.name}: {len(folds)} folds instead of {self._effort.n_folds}, because {few}. Held-out "
+                f"scores vary more then: pass rows of more {self._together.name} if you can.",
+                RowsWarning,
+            )
+            self._effort = replace(self._effort, n_folds=len(folds))
+        return folds
+
+    def _refuse_to_repeat(self) -> None:
+        """Raise an error if rows that belong together would be repeated, and so be on both sides of a fold."""
+        if self._together is not None:
+            raise InputError(
+                Setting(self._together.name),
+                " leaves no rows that a model of other rows can be scored with: pass more rows, with each class in "
+                f"several groups or times, or leave {self._together.name} out.",
+            )
 
     def _add_statistics(self, folds: list[Fold], labels: Array, weights: Array) -> None:
         """Add mean targets of categories to the features: those of each fold, which only its views use."""
         outputs = outputs_of(labels, self._is_class)
         if self._repeats or outputs is None or self._numbers is None:
             return
-        held_out = [fold.test for fold in folds]
-        found = learn_statistics(self._levels, self._numbers, outputs, weights, held_out)
+        parts, trains = np.full(len(labels), len(folds)), [fold.train for fold in folds]
+        for number, fold in enumerate(folds):
+            parts[fold.test] = number
+        if self._together is not None:
+            parts = self._together.parts(folds)
+        found = learn_statistics(self._levels, self._numbers, outputs, weights, trains, parts)
         if found is not None:
             self._statistics, more = found
             self._features = self._features.with_numbers(more)
@@ -393,6 +450,49 @@ class Learner:
         Cs = np.sort(np.asarray(self._effort.Cs))  # of which the values may have the first ones only
         held_out = CrossFitted(crossed, labels, weights, folds, is_class=self._is_class)
         return float(Cs[best]), of_best, calibration, held_out
+
+    def _curve(
+        self, members: list[Views], codes: PackedCodes, folds: list[Fold], C: float, values: list[list[Array]]
+    ) -> Curve | None:
+        """Return what further models say about the rows that the first fold holds out, or None if it holds out none."""
+        n, at = len(folds), int(np.flatnonzero(np.sort(np.asarray(self._effort.Cs)) == C)[0])
+        n_wide = (n + 1) // 2
+        fewer = folds[0].train & folds[1].train & (self._counted() > 0)
+        if self._together is not None and self._together.is_time:
+            return None  # the folds differ in their rows
+        if n < 3 or not all(len(fold.test) for fold in folds) or np.count_nonzero(fewer) < 2:
+            return None
+
+        def predicted(views: list[Views], fold: Fold) -> Array:
+            widths = [width for part in views for width in part.widths]
+            theirs = views_of(codes.hasher, codes.n_features)[: len(widths)]
+            own = part_of_codes(codes, slice(0, theirs[-1].hashes.stop), widths)
+            model = self._linear(theirs[-1].hashes.stop, widths)
+            with ignored_scales():
+                return next(held_out_values(model, own, self._y, fold, [C], self._sample_weight))[:, 0]
+
+        wide = predicted(members[:n_wide], folds[0])
+        few = predicted(members[:1], Fold(folds[0].train & folds[1].train, folds[0].test))
+        return Curve(values[0][at][:, 0], wide, few, n_wide, n)
+
+    def _counted(self) -> Array:
+        """Return how much each row counts."""
+        return counted_rows(self._y, self._sample_weight, self._class_weight, has_classes=self._is_class)
+
+    def _intervals(
+        self, features: Features, crossed: CrossFitted, curve: Curve | None, predicted: Array, blend: Blend, apart: bool
+    ) -> Intervals:
+        """Return what held-out rows say about the errors of predictions."""
+        if self._is_class:
+            return Intervals.of_classes(crossed.probabilities, crossed.labels, crossed.weights)
+        gain = 1.0
+        if curve is not None:
+            rows = slice(len(curve.own))
+            others = blend.predicted[rows, 0] - (1 - blend.share) * predicted[rows, 0]
+            y, weights = crossed.labels[rows], crossed.weights[rows]
+            gain = curve.gain(y, weights, others, blend.share, trees_apart=apart)
+        errors = crossed.labels - crossed.predicted[:, 0]
+        return Intervals.of_numbers(features, errors, crossed.weights, crossed.folds, gain)
 
     def _fit(self, model: Any, codes: PackedCodes, calibration: Calibration | None) -> Any:
         with ignored_scales():

@@ -9,6 +9,7 @@ C. Nadeau, Y. Bengio. *Inference for the generalization error.* Machine Learning
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -57,7 +58,7 @@ class CrossFitted:
         return self._class_scores() if self._is_class else self._number_scores()
 
     def _class_scores(self) -> HeldOut:
-        P, labels, weights = self._tempered(), self.labels, self.weights
+        P, labels, weights = self.probabilities, self.labels, self.weights
         right = (self.predicted.argmax(axis=1) == labels).astype(np.float64)
         accuracy = float(np.average(right, weights=weights))
         # one right and one wrong row more, so that a few right rows are not certain
@@ -71,8 +72,9 @@ class CrossFitted:
             others["auc"] = float(roc_auc_score(labels, P[:, 1], sample_weight=weights))
         return HeldOut(accuracy, error, others)
 
-    def _tempered(self) -> Array:
-        """Return the probabilities with the temperature that the other folds choose."""
+    @cached_property
+    def probabilities(self) -> Array:
+        """Probabilities of classes with the temperature that the other folds choose, after the last trees."""
         found = np.empty_like(self.predicted)
         for fold in np.unique(self.folds):
             mine, others = self.folds == fold, others_of(self.folds, fold)

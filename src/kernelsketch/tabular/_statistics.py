@@ -93,7 +93,7 @@ def outputs_of(labels: Array, is_class: bool) -> Array | None:
 
 
 def learn_statistics(
-    levels: Levels, numbers: Array, outputs: Array, weights: Array, held_out: Sequence[Array]
+    levels: Levels, numbers: Array, outputs: Array, weights: Array, trains: Sequence[Array], parts: Array
 ) -> tuple[Statistics, Array] | None:
     """Return mean targets and the features of the training rows, or None if no category differs from others.
 
@@ -107,21 +107,20 @@ def learn_statistics(
         Numbers whose means are features.
     weights : array of shape (rows,)
         Weights of the rows. Rows of weight 0 have features, but do not change those of others.
-    held_out : sequence of arrays
-        Numbers of the rows that each fold holds out. Rows that no fold holds out train all of them.
+    trains : sequence of boolean arrays
+        Flags of the training rows of each fold.
+    parts : array of shape (rows,)
+        Number of the part of each row: its mean targets are those of rows of other parts.
     """
-    n_folds = len(held_out)
-    folds = np.full(len(outputs), n_folds)
-    for fold, rows in enumerate(held_out):
-        folds[rows] = fold
+    n_folds = len(trains)
     kept, means, of_rows = [], [], []
     for i, level in enumerate(numbers.T):
         size = len(levels.names[i]) + 1
         found, its_rows = (np.empty((count, n_folds, outputs.shape[1])) for count in (size, len(level)))
-        for fold in range(n_folds):
+        for fold, train in enumerate(trains):
             for output, y in enumerate(outputs.T):
                 at = (slice(None), fold, output)
-                found[at], its_rows[at] = _means_of_fold(level, size, y, weights, folds, fold)
+                found[at], its_rows[at] = _means_of_fold(level, size, y, weights, parts, train)
         if np.ptp(found, axis=0).any():
             kept.append(i)
             means.append(found)
@@ -132,14 +131,16 @@ def learn_statistics(
     return Statistics(chosen, tuple(means)), _joined(of_rows)
 
 
-def _means_of_fold(level: Array, size: int, y: Array, weights: Array, folds: Array, fold: int) -> tuple[Array, Array]:
-    """Return the mean of each level in the training rows of a fold, and that of each row without its own fold."""
-    used = np.flatnonzero((folds != fold) & (weights > 0) & (level != MISSING))
+def _means_of_fold(
+    level: Array, size: int, y: Array, weights: Array, numbers: Array, train: Array
+) -> tuple[Array, Array]:
+    """Return the mean of each level in the training rows of a fold, and that of each row without its own part."""
+    used = np.flatnonzero(train & (weights > 0) & (level != MISSING))
     if not len(used):
         return np.zeros(size), np.zeros(len(level))
-    n_parts, share = int(folds.max()) + 1, weights[used] / weights[used].mean()
+    n_parts, share = int(numbers.max()) + 1, weights[used] / weights[used].mean()
     overall = float(np.average(y[used], weights=share))
-    y, cells = y[used] - overall, folds[used] * size + level[used]
+    y, cells = y[used] - overall, numbers[used] * size + level[used]
     sizes = np.bincount(cells, share, n_parts * size).reshape(n_parts, size)
     sums = np.bincount(cells, share * y, n_parts * size).reshape(n_parts, size)
     rows = rows_of_prior(sizes.sum(axis=0), sums.sum(axis=0), float(share @ y**2))
@@ -151,9 +152,9 @@ def _means_of_fold(level: Array, size: int, y: Array, weights: Array, folds: Arr
         found: Array = np.divide(sums[parts].sum(axis=0), n + rows, out=np.zeros(size), where=n > 0)
         return overall + found
 
-    numbers = np.arange(n_parts)
-    without = np.stack([means(numbers != part) for part in numbers])
-    return means(numbers >= 0), without[folds, level]
+    every = np.arange(n_parts)
+    without = np.stack([means(every != part) for part in every])
+    return means(every >= 0), without[numbers, level]
 
 
 def rows_of_prior(sizes: Array, sums: Array, squares: float) -> float:

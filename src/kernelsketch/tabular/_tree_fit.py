@@ -44,6 +44,7 @@ class Apart(NamedTuple):
 
     sample: Array
     others: Array
+    is_time: bool = False  # whether the held-out rows of the sample come after the others, which leave out late rows
 
 
 class TreeFit:
@@ -91,7 +92,9 @@ class TreeFit:
             sizes = [[self._boosting(self._take_apart(self._apart))]]
         n_rows = len(self._labels)
         n_counted = int(np.count_nonzero(self._weights))
-        alone = self._apart is not None and n_counted >= MANY_TIMES * len(self._apart.sample)
+        alone = (
+            self._apart is not None and not self._apart.is_time and n_counted >= MANY_TIMES * len(self._apart.sample)
+        )
         blend = grow_blend(
             sizes,
             held_out,

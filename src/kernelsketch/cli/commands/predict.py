@@ -42,12 +42,24 @@ class Predict(RowsOptions):
         "How --explain computes contributions. hashes takes little more time than a prediction, but is less exact.",
         choices=("shapley", "hashes"),
     )
+    interval: float | None = option(
+        None,
+        "Add an interval that has the value of this share of rows, for example 0.9: two columns, lower and upper. With "
+        "classes, add the set of classes instead, which has the label of this share. The model must come from a table.",
+        metavar="COVERAGE",
+    )
     json: bool = json_flag("Write one JSON object per row.")
 
     def __post_init__(self) -> None:
-        if self.scores and self.proba:
-            raise UsageError("--scores and --proba exclude each other: pass one of them.")
-        if self.explain is not None and (self.scores or self.proba):
+        values = {"scores": self.scores, "proba": self.proba, "interval": self.interval is not None}
+        given = [name for name, is_given in values.items() if is_given]
+        if len(given) > 1:
+            raise UsageError(f"--{given[0]} and --{given[1]} exclude each other: pass one of them.")
+        if self.interval is not None and not 0 < self.interval < 1:
+            raise UsageError(f"--interval must be above 0 and below 1, got {self.interval:g}: pass 0.9 for 90 %.")
+        if self.explain is not None and self.interval is not None:
+            raise UsageError("--explain and --interval exclude each other: pass one of them.")
+        if self.explain is not None and given:
             raise UsageError("--explain and --scores or --proba exclude each other: --explain has the output itself.")
         if self.explain is None and self.explain_by != "shapley":
             raise UsageError(f"--explain-by {self.explain_by} is for --explain: pass --explain N, too.")

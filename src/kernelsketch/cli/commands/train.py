@@ -68,6 +68,18 @@ class TableOptions:
         "trees. The output says what was given up.",
         metavar="SECONDS",
     )
+    groups: str | None = option(
+        None,
+        "Column that says what a row belongs to, for example a customer. Rows of one group are held out together, so "
+        "that the score is that of new groups. It stays a feature.",
+        metavar="COLUMN",
+    )
+    time: str | None = option(
+        None,
+        "Column of dates or numbers that order the rows. Held-out rows are later than those that train, so that the "
+        "score is that of later rows.",
+        metavar="COLUMN",
+    )
     plain: bool = option(
         False, "Train without the table pipeline: hash the numeric columns, in bounded memory, with the options below."
     )
@@ -115,6 +127,8 @@ class Train(RowsOptions, HashOptions, LearningOptions, TableOptions):
         for name in ("cv", "balanced", "classes"):
             if self.regression and getattr(self, name):
                 raise UsageError(f"--{name} needs classes, and --regression predicts numbers: leave one of them out.")
+        if self.groups is not None and self.time is not None:
+            raise UsageError("--groups and --time exclude each other: pass one of them.")
         if self.budget is not None and not 0 < self.budget < float("inf"):
             raise UsageError(f"--budget must be a positive number of seconds, got {self.budget:g}.")
 

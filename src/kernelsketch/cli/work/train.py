@@ -30,7 +30,7 @@ from .train_table import LABEL_COPIES, Labels, save_model, saved_lines, train_ta
 COPIES = 4  # of the codes that cross-validation holds at a time
 
 
-OF_TABLES = ("effort", "budget")
+OF_TABLES = ("effort", "budget", "groups", "time")
 OF_PLAIN = ("n_components", "bits", "t_bits", "p", "gamma", "C", "cv", "loss", "tol", "max_iter", "temp_dir")
 
 

@@ -52,7 +52,9 @@ def train_table(task: Train, stream: RowStream, meter: ProgressMeter) -> tuple[d
         parameters["class_weight"] = "balanced"
     kind = GCWSTabularRegressor if task.regression else GCWSTabularClassifier
     meter.begin("learning")
-    model = kind(**parameters).fit(X, y, progress=lambda text: meter.show(None, text))
+    model = kind(**parameters).fit(
+        X, y, groups=task.groups, time=task.time, progress=lambda text: meter.show(None, text)
+    )
     facts = {
         **save_model(model, task, stream, counted.rows),
         "effort": model.effort,

@@ -1,0 +1,151 @@
+"""``Together``: rows that belong together, by ``groups`` or ``time``, and the folds and samples that respect it.
+
+Rows of one group are held out together. With time, each fold trains on earlier rows than it holds out: the first half
+of the rows only trains, and each fold holds out the next part of the other half.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._array import Array
+from ..exceptions import InputError, InputTypeError, Setting
+from ..linear import Fold
+from ._frame import CATEGORY, Column, Table
+from ._read import read_table
+
+LATE_SHARE = 0.2  # of the rows of a large table: trees learn from earlier ones before they are chosen
+
+
+class Together(NamedTuple):
+    """The number of the group of each row, or its place in time; rows of one time have one place."""
+
+    is_time: bool
+    numbers: Array
+
+    @property
+    def name(self) -> str:
+        return "time" if self.is_time else "groups"
+
+    @classmethod
+    def of(cls, table: Table, groups: Any, time: Any) -> Together | None:
+        """Read the parameters of a fit, which are None, the name of a column of the table, or one value per row."""
+        if groups is None and time is None:
+            return None
+        if groups is not None and time is not None:
+            raise InputError(
+                Setting("groups"),
+                " and ",
+                Setting("time"),
+                " exclude each other: pass groups if rows of new groups come, and time if later rows come.",
+            )
+        name, given = ("groups", groups) if time is None else ("time", time)
+        column = _column_of(table, name, given)
+        missing = column.missing
+        if missing.any():
+            raise InputError(
+                Setting(name),
+                f" has a missing value (row {int(missing.argmax())}): give each row one, or drop the row.",
+            )
+        if name == "time" and column.kind == CATEGORY:
+            raise InputTypeError(
+                Setting(name), f" is text, for example {str(column.values[0])[:60]!r}: pass dates or numbers."
+            )
+        values = column.values.astype(str) if column.kind == CATEGORY else column.values
+        distinct, numbers = np.unique(values, return_inverse=True)
+        if len(distinct) < 2:
+            what = "group" if name == "groups" else "time"
+            raise InputError(Setting(name), f" has only one {what}: pass rows of several, or leave {name} out.")
+        return cls(name == "time", numbers.astype(np.int64))
+
+    def take(self, rows: Array) -> Together:
+        return self._replace(numbers=self.numbers[rows])
+
+    def folds(self, labels: Array, counted: Array, n_folds: int) -> list[Fold]:
+        """Return at most ``n_folds`` folds. Rows that are not counted train nothing, and move no border."""
+        if self.is_time:
+            return self._later(counted, n_folds)
+        return self._whole_groups(labels, counted, n_folds)
+
+    def _later(self, counted: Array, n_folds: int) -> list[Fold]:
+        places = np.sort(self.numbers[counted])
+        at = np.linspace(len(places) / 2, len(places), n_folds, endpoint=False).astype(np.int64)
+        starts = np.unique(places[at])
+        starts = starts[starts > places[0]]
+        if not len(starts):  # most rows have the first time
+            starts = np.unique(places)[1:2]
+        ends = np.append(starts[1:], np.iinfo(np.int64).max)
+        return [
+            Fold(self.numbers < start, np.flatnonzero((self.numbers >= start) & (self.numbers < end)))
+            for start, end in zip(starts, ends, strict=True)
+        ]
+
+    def _whole_groups(self, labels: Array, counted: Array, n_folds: int) -> list[Fold]:
+        """Deal groups to folds, the largest first, each to the fold with the fewest rows of its classes."""
+        used, group = np.unique(self.numbers[counted], return_inverse=True)
+        classes, label = np.unique(labels[counted], return_inverse=True)
+        n_folds = min(n_folds, len(used))
+        sizes = np.bincount(group * len(classes) + label, minlength=len(used) * len(classes)).reshape(len(used), -1)
+        shares = sizes / sizes.sum(axis=0)
+        filled, fold_of = np.zeros((n_folds, len(classes))), np.empty(len(used), np.int64)
+        shuffled = np.random.default_rng(0).permutation(len(used))
+        for number in shuffled[np.argsort(-sizes.sum(axis=1)[shuffled], kind="stable")]:
+            total = filled @ shares[number]
+            found = np.lexsort((filled.sum(axis=1), total))[0]
+            filled[found] += shares[number]
+            fold_of[number] = found
+        numbers = np.full(int(self.numbers.max()) + 1, -1)
+        numbers[used] = fold_of
+        of_rows = numbers[self.numbers]
+        return [Fold(of_rows != fold, np.flatnonzero(of_rows == fold)) for fold in range(n_folds)]
+
+    def parts(self, folds: list[Fold]) -> Array:
+        """Return for each row the number of its part, whose rows have no share in the mean targets of the row.
+
+        These are the rows that a fold holds out. Those that no fold holds out are dealt to further parts.
+        """
+        found = np.full(len(self.numbers), -1)
+        for number, fold in enumerate(folds):
+            found[fold.test] = number
+        others = np.flatnonzero(found < 0)
+        dealt = np.random.default_rng(0).permutation(len(others)) % max(2, len(folds))
+        found[others] = len(folds) + dealt
+        return found
+
+    def apart(self, counted: Array, most: int, seed: int) -> tuple[Array, Array] | None:
+        """Return about ``most`` rows for the kernel machine, and rows that train the trees which it is blended with.
+
+        Groups stay whole. With time, half of the first rows come after all of the others.
+        """
+        rng, numbers = np.random.default_rng(seed), self.numbers[counted]
+        if self.is_time:
+            places = np.sort(numbers)
+            border = places[int((1 - LATE_SHARE) * len(places))]
+            early, late = (rng.permutation(counted[part]) for part in (numbers < border, numbers >= border))
+            if min(len(early), len(late)) < most // 2:
+                return None
+            return np.sort(np.concatenate([early[: most // 2], late[: most // 2]])), np.sort(early[most // 2 :])
+        used, group = np.unique(numbers, return_inverse=True)
+        order = rng.permutation(len(used))
+        chosen = order[np.cumsum(np.bincount(group)[order]) <= most]
+        inside = np.isin(group, chosen)
+        if len(chosen) < 2 or inside.all():
+            return None
+        return counted[inside], counted[~inside]
+
+
+def _column_of(table: Table, name: str, given: Any) -> Column:
+    if isinstance(given, str):
+        for column in table.columns if table.named else ():
+            if column.name == given:
+                return column
+        where = "has no names of columns" if not table.named else f"has no column {given!r}"
+        raise InputError(Setting(name, given), f", but X {where}: pass one value per row, or the name of a column.")
+    values = np.asarray(given)
+    if values.shape != (table.n_rows,):
+        raise InputError(
+            Setting(name), f" has the shape {values.shape}, but X has {table.n_rows} rows: pass one value per row."
+        )
+    return read_table(values[:, None]).columns[0]
