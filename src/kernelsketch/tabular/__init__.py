@@ -8,6 +8,7 @@ Files::
     _values.py       values of columns: Python objects and text as numbers, dates and names of categories
     _notation.py     notations of numbers and dates in text, found from all rows of a column
     _text.py         tables whose cells are text, as CSV files have them
+    _choices.py      what the user decides: categories by choice, columns left out, what infinity is
     _columns.py      what is done to each column, learned from the training rows
     _free_text.py    free text as numbers: frequent words, and components of shingles
     _features.py     the features that come out, in a few bytes per cell of the table
@@ -32,7 +33,7 @@ The way of a table::
     predict  X -> read_table -> TablePlan.encode -> Views.transform -> the linear model -> blend with the trees
 """
 
-from ._columns import MOST_CATEGORIES, ColumnPlan, plan_column
+from ._columns import ColumnPlan, plan_column
 from ._effort import EFFORTS, summary_of
 from ._estimators import GCWSTabularClassifier, GCWSTabularRegressor
 from ._frame import Table
@@ -46,7 +47,6 @@ from ._values import is_missing_text
 __all__ = [
     "EFFORTS",
     "FEWEST_CATEGORIES",
-    "MOST_CATEGORIES",
     "MOST_CLASSES",
     "ColumnPlan",
     "GCWSTabularClassifier",

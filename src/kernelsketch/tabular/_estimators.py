@@ -20,7 +20,8 @@ from ..exceptions import InputError, InputTypeError, ParameterError, Setting
 from ..linear import whole_or_nothing
 from ..serving import decided_classes
 from ._boosting import mixed, predict_trees
-from ._columns import ColumnPlan, TablePlan
+from ._choices import INFINITY, chosen, dropping
+from ._columns import MOST_CATEGORIES, ColumnPlan, TablePlan
 from ._effort import EFFORTS, Clock, effort_of, summary_of
 from ._file import Persistent
 from ._free_text import TargetOrder
@@ -42,6 +43,10 @@ class TabularModel(PlainParameters, HtmlRepr, Persistent, BaseEstimator):  # typ
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "effort": [StrOptions(set(EFFORTS)), dict],
         "budget": [Interval(Real, 0, None, closed="neither"), None],
+        "categorical_features": ["array-like", None],
+        "max_categories": [Interval(Integral, 1, None, closed="left"), None],
+        "drop": ["array-like", None],
+        "infinity": [StrOptions(set(INFINITY))],
         "verbose": ["verbose"],
         "random_state": ["random_state"],
         "n_jobs": [Integral, None],
@@ -94,7 +99,7 @@ class TabularModel(PlainParameters, HtmlRepr, Persistent, BaseEstimator):  # typ
                 Setting("budget", self.budget), " cannot shorten the effort of an earlier fit: pass budget=None."
             )
         clock, threads = Clock(self.budget), check_n_jobs(self.n_jobs)
-        table = read_table(X)
+        table = chosen(read_table(X, dropping(self.drop)), self.categorical_features, self.infinity)
         y = self._targets(y)
         check_consistent_length(np.empty(table.n_rows), y)
         if table.n_rows < 2:
@@ -106,7 +111,7 @@ class TabularModel(PlainParameters, HtmlRepr, Persistent, BaseEstimator):  # typ
         seed = small_seed_of(self.random_state)
         counted = table if used is None else table.some(used)
         targets = TargetOrder.of(y if used is None else y[used], is_class=self._is_class)
-        plan = TablePlan.of(counted, targets)
+        plan = TablePlan.of(counted, targets, max_categories=self.max_categories, infinity=self.infinity)
         features, levels = plan.encode(table), plan.levels(counted)
         numbers = levels.numbers(table.columns) if levels.columns else None
         n_rows = table.n_rows
@@ -185,7 +190,7 @@ class TabularModel(PlainParameters, HtmlRepr, Persistent, BaseEstimator):  # typ
     def _values_of(self, X: Any) -> Array:
         """Return the values of a table, computed for a few rows at a time."""
         check_is_fitted(self)
-        table = read_table(X)
+        table = read_table(X, self._plan.drops)
         warn_about_names(self._plan, table, type(self).__name__)
         features = self._plan.encode(table, type(self).__name__)
         row_bytes = 8 * sum(self._views.widths) + 8 * features.shape[1]
@@ -244,6 +249,20 @@ class GCWSTabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc
         Seconds of wall time that the fit may take. If the table is too large for that, it takes fewer rows first, and
         only where few rows are left fewer hashes, values of C, steps and trees. It is no hard limit: reading the table
         is not shortened, and below a few seconds the fit may take longer.
+    categorical_features : array-like of str, int or bool, default=None
+        Columns that are categories whatever their values are, such as postcodes and other codes that are numbers: their
+        names, their positions, or a flag for each column, as for scikit-learn's ``HistGradientBoostingClassifier``.
+        Whole numbers of all types have one name, so that 1, 1.0 and "1.0" are the same category. Other columns are what
+        their types and values say: text, and pandas' "category" of any values, are categories.
+    max_categories : int or None, default=100
+        Largest number of categories of a column that have a feature of their own, the most frequent first. The rarer
+        ones share one more feature. None is no limit. More features take more time and memory, and with more than 1,500
+        features times classes there are no trees.
+    drop : array-like of str, int or bool, default=None
+        Columns that are left out, such as identifiers and what is only known later: their names, their positions, or a
+        flag for each column. They are not read, and may be missing at prediction.
+    infinity : {"error", "missing"}, default="error"
+        Whether an infinite number is an error or a missing value.
     class_weight : dict, "balanced" or None, default=None
         Weights of classes, as for :class:`GCWSClassifier`.
     verbose : int, default=0
@@ -286,7 +305,7 @@ class GCWSTabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc
         Further scores of the same rows: ``"baseline_accuracy"``, the share of the largest class, ``"log_loss"``, and
         with two classes ``"auc"``. Rows count as in ``held_out_score_``.
     n_features_in_ : int
-        Number of columns of X.
+        Number of columns of X, with those that are dropped.
     feature_names_in_ : array of shape (n_features,)
         Names of the columns, if X had names.
 
@@ -304,7 +323,7 @@ class GCWSTabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc
     had rare categories, and else as absent. A column of more than 20 categories, of which some have few rows, also has
     the mean target of each category as a feature, or with 3 to 10 classes the share of each class; each fold learns its
     own means from its training rows. Free text becomes numbers of those of its words and runs of characters that are
-    correlated with the target. Infinity is an error; numbers beyond the range of the training rows count as its end.
+    correlated with the target. Numbers beyond the range of the training rows count as its end.
 
     Examples
     --------
@@ -332,6 +351,10 @@ class GCWSTabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc
         effort: str | dict[str, Any] = "default",
         *,
         budget: float | None = None,
+        categorical_features: Any = None,
+        max_categories: int | None = MOST_CATEGORIES,
+        drop: Any = None,
+        infinity: str = "error",
         class_weight: Any = None,
         verbose: int = 0,
         random_state: Any = 0,
@@ -339,6 +362,10 @@ class GCWSTabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc
     ) -> None:
         self.effort = effort
         self.budget = budget
+        self.categorical_features = categorical_features
+        self.max_categories = max_categories
+        self.drop = drop
+        self.infinity = infinity
         self.class_weight = class_weight
         self.verbose = verbose
         self.random_state = random_state
@@ -458,7 +485,9 @@ class GCWSTabularRegressor(RegressorMixin, TabularModel):  # type: ignore[misc]
 
     Parameters
     ----------
-    effort, budget, verbose, random_state, n_jobs
+    effort, budget, categorical_features, max_categories, drop, infinity
+        As for :class:`GCWSTabularClassifier`.
+    verbose, random_state, n_jobs
         As for :class:`GCWSTabularClassifier`.
 
     Attributes
@@ -499,12 +528,20 @@ class GCWSTabularRegressor(RegressorMixin, TabularModel):  # type: ignore[misc]
         effort: str | dict[str, Any] = "default",
         *,
         budget: float | None = None,
+        categorical_features: Any = None,
+        max_categories: int | None = MOST_CATEGORIES,
+        drop: Any = None,
+        infinity: str = "error",
         verbose: int = 0,
         random_state: Any = 0,
         n_jobs: int | None = None,
     ) -> None:
         self.effort = effort
         self.budget = budget
+        self.categorical_features = categorical_features
+        self.max_categories = max_categories
+        self.drop = drop
+        self.infinity = infinity
         self.verbose = verbose
         self.random_state = random_state
         self.n_jobs = n_jobs

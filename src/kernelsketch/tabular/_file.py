@@ -13,6 +13,7 @@ from ..exceptions import InputError, ParameterError
 from ..linear import LINEAR_MODELS, estimator_content, restored_model
 from ..serving import MODEL_SCHEMA, stored_versions
 from ..storage import OPTIONAL, Field, Schema, Tensor, Tensors, Text, With, load_file, nested, save_file
+from ._choices import CHOICES, DROPPED, INFINITY
 from ._columns import DATE_PARTS, ColumnPlan, TablePlan
 from ._effort import effort_of
 from ._frame import CATEGORY, DATE, NUMBER
@@ -41,12 +42,15 @@ _TREES = {
 SCHEMA = Schema(
     kind="a tabular model",
     format=TABULAR_FORMAT,
-    version=3,  # 1: three views at most, no temperature; 2: no cycles of dates, no free text, no mean targets
+    # 1: three views at most, no temperature; 2: no cycles of dates, no free text, no mean targets; 3: no choices about
+    # columns
+    version=4,
     fields={
         "estimator": Field(str),
         "parameters": Field(dict),
         "effort": Field(dict, required=False),  # the work of the fit; if it is not there, that of the name
         "named": Field(bool),  # whether the columns had names
+        "infinity": Field(str, required=False),  # one of INFINITY; "error" if it is not there
         "views": Field(str),  # their names, with commas between them
         "trees_share": Field(float, 0, 1),  # of the boosted trees in the blend; 0 if there are none
         "temperature": Field(float, 0.01, 100, required=False),  # that divides decision values; 1 if it is not there
@@ -64,6 +68,7 @@ SCHEMA = Schema(
         "column_missing": Tensor("i8", ("columns",)),
         "column_flags": Tensor("u1", ("columns", len(FLAGS))),
         "column_parts": Tensor("u1", ("columns", "date parts")),  # the first ones of DATE_PARTS
+        "column_choices": Tensor("u1", ("columns",), OPTIONAL),  # numbers in CHOICES, if the user made some
         "column_notations": Text("columns"),  # if one of them is not the plain one
         "category_counts": Tensor("i8", ("columns",)),
         "categories": Text("categories"),
@@ -155,11 +160,14 @@ def save_tabular(model: Any, path: Path) -> None:
         tensors |= _means_tensors(plan.statistics)
     if any(column.notation for column in columns):
         tensors["column_notations"] = [column.notation for column in columns]
+    if any(column.choice for column in columns):
+        tensors["column_choices"] = np.array([CHOICES.index(column.choice) for column in columns], np.uint8)
     whole = {
         "estimator": type(model).__name__,
         "parameters": _parameters(model),
         "effort": model.effort_,
         "named": plan.named,
+        "infinity": plan.infinity,
         "views": ",".join(views.names),
         "trees_share": float(model.trees_share_),
         "temperature": float(model._temperature),
@@ -194,8 +202,15 @@ def _parameters(model: Any) -> dict[str, Any]:
         elif isinstance(value, dict) and name == "effort":
             kept[name] = effort_of(value).settings()
         elif name != "class_weight":
-            kept[name] = value.item() if isinstance(value, np.generic) else value
+            kept[name] = _plain(value)
     return kept
+
+
+def _plain(value: Any) -> Any:
+    """Return a parameter, whose arrays are lists then, as a header can hold it."""
+    if value is None or isinstance(value, str) or not hasattr(value, "__len__"):
+        return value.item() if isinstance(value, np.generic) else value
+    return [_plain(item) for item in value]
 
 
 def read_tabular(path: Path, kinds: dict[str, Any]) -> Any:
@@ -227,7 +242,10 @@ def _restore(kind: Any, header: dict[str, Any], tensors: Tensors, path: str) -> 
     except ParameterError as error:
         raise InputError(f"{path} is damaged: {error}") from None
     columns = tuple(_columns(tensors))
-    plan = TablePlan(columns, header["named"], _statistics(columns, head, tensors))
+    infinity = header.get("infinity", "error")
+    if infinity not in INFINITY:
+        raise InputError(f"{path} is damaged: infinity={infinity[:60]!r} is not known.")
+    plan = TablePlan(columns, header["named"], _statistics(columns, head, tensors), infinity)
     model._plan, model._views, model.model_ = plan, _views(plan, header["views"], tensors), head
     if not model._views.is_bounded() or not (np.abs(inner["offset"]) < LARGEST).all():
         raise InputError(f"{path} is damaged: its scales give numbers that single precision cannot hold.")
@@ -294,6 +312,9 @@ def _columns(tensors: Tensors) -> list[ColumnPlan]:
     if (tensors["category_counts"] < 0).any() or (ends[-1] if len(ends) else 0) != len(categories):
         raise InputError("the categories do not fit the columns.")
     texts = restored_texts(tensors, len(ends))
+    choices = tensors.get("column_choices", np.zeros(len(ends), np.uint8))
+    if (choices >= len(CHOICES)).any():
+        raise InputError("column_choices has a choice that is not known.")
     found = []
     for i, name in enumerate(tensors["column_names"]):
         start = int(ends[i] - tensors["category_counts"][i])
@@ -307,6 +328,7 @@ def _columns(tensors: Tensors) -> list[ColumnPlan]:
                 parts=tuple(part for part, there in zip(DATE_PARTS, parts[i], strict=False) if there),
                 notation=notations[i] if notations else "",
                 text=texts[i],
+                choice=CHOICES[choices[i]],
                 **{flag: bool(there) for flag, there in zip(FLAGS, tensors["column_flags"][i], strict=True)},
             )
         )
@@ -315,7 +337,9 @@ def _columns(tensors: Tensors) -> list[ColumnPlan]:
 
 
 def _check_kind(column: ColumnPlan) -> None:
-    """Refuse a column that makes features which its kind does not have."""
+    """Refuse a column that makes features which its kind does not have, or a choice about it does not allow."""
+    if (column.choice == DROPPED and column.is_used) or (column.choice == CATEGORY and column.kind != CATEGORY):
+        raise InputError(f"column {column.name!r} is a {column.kind}, which does not fit the choice {column.choice!r}.")
     kinds = {
         NUMBER: column.is_number,
         DATE: bool(column.parts),

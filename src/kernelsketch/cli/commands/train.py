@@ -68,6 +68,30 @@ class TableOptions:
         "trees. The output says what was given up.",
         metavar="SECONDS",
     )
+    categorical_features: list[str] | None = option(
+        None,
+        "Column of categories, whatever its values are, such as codes that are numbers: its name, or its number from 0 "
+        "in a file without names. Repeat the option for more columns.",
+        "--categorical",
+        metavar="COLUMN",
+    )
+    max_categories: int = option(
+        100,
+        "Largest number of categories of a column that have a feature of their own. The rarer ones share one.",
+        min=1,
+    )
+    drop: list[str] | None = option(
+        None,
+        "Column to leave out: its name, or its number from 0 in a file without names. It may be missing when the model "
+        "predicts. Repeat the option for more columns.",
+        metavar="COLUMN",
+    )
+    infinity: str = option(
+        "error",
+        "What an infinite number is: an error, or a missing value.",
+        choices=("error", "missing"),
+        metavar="error|missing",
+    )
     plain: bool = option(
         False, "Train without the table pipeline: hash the numeric columns, in bounded memory, with the options below."
     )

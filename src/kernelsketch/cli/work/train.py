@@ -30,7 +30,7 @@ from .train_table import LABEL_COPIES, Labels, save_model, saved_lines, train_ta
 COPIES = 4  # of the codes that cross-validation holds at a time
 
 
-OF_TABLES = ("effort", "budget")
+OF_TABLES = ("effort", "budget", "categorical_features", "max_categories", "drop", "infinity")
 OF_PLAIN = ("n_components", "bits", "t_bits", "p", "gamma", "C", "cv", "loss", "tol", "max_iter", "temp_dir")
 
 
@@ -47,7 +47,8 @@ def train(task: Train) -> None:
 
 
 def _refuse_options(task: Train, is_table: bool) -> None:
-    unused = [f"--{name.replace('_', '-')}" for name in (OF_PLAIN if is_table else OF_TABLES) if task.is_given(name)]
+    given = [name for name in (OF_PLAIN if is_table else OF_TABLES) if task.is_given(name)]
+    unused = ["--categorical" if name == "categorical_features" else f"--{name.replace('_', '-')}" for name in given]
     if not unused:
         return
     shown = " and ".join(unused)

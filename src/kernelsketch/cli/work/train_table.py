@@ -15,7 +15,6 @@ from ...formats import RowStream, joined_labels
 from ...tabular import (
     EFFORTS,
     FEWEST_CATEGORIES,
-    MOST_CATEGORIES,
     MOST_CLASSES,
     GCWSTabularClassifier,
     GCWSTabularRegressor,
@@ -48,6 +47,8 @@ def train_table(task: Train, stream: RowStream, meter: ProgressMeter) -> tuple[d
     read_seconds = meter.seconds
     parameters: dict[str, Any] = {"effort": task.effort, "budget": task.budget}
     parameters |= {"random_state": task.seed, "n_jobs": task.threads}
+    parameters |= {"max_categories": task.max_categories, "infinity": task.infinity}
+    parameters |= {name: _columns(task, name, stream) for name in ("categorical_features", "drop")}
     if task.balanced:
         parameters["class_weight"] = "balanced"
     kind = GCWSTabularRegressor if task.regression else GCWSTabularClassifier
@@ -68,6 +69,25 @@ def train_table(task: Train, stream: RowStream, meter: ProgressMeter) -> tuple[d
         "peak_bytes": peak_bytes(),
     }
     return facts, _lines(facts, stream)
+
+
+def _columns(task: Train, name: str, stream: RowStream) -> list[str | int] | None:
+    """Return columns that an option names, as estimators take them: positions do not count the label."""
+    given: list[str] | None = getattr(task, name)
+    if not given or stream.feature_names is not None:
+        return list(given) if given else None
+    label, width = int(task.label) if task.label is not None else None, stream.n_features or 0
+    found: list[str | int] = []
+    for text in given:
+        if not text.isdecimal():
+            found.append(text)
+            continue
+        position = int(text)
+        place = None if label is None else label % (width + 1)
+        if position == place:
+            raise UsageError(f"--{'drop' if name == 'drop' else 'categorical'} {text} is the label column.")
+        found.append(position - (place is not None and position > place))
+    return found
 
 
 def _held_out(model: Any) -> dict[str, Any]:
@@ -123,7 +143,7 @@ def _read(task: Train, rows: CountedRows) -> tuple[Any, Any]:
     checks.check_count()
     table = joined_table(parts, rows.feature_names)
     counts = [len(set(column.values)) for column in table.columns if column.kind == "category"]
-    categories, many = sum(min(MOST_CATEGORIES, n) for n in counts), sum(n >= FEWEST_CATEGORIES for n in counts)
+    categories, many = sum(min(task.max_categories, n) for n in counts), sum(n >= FEWEST_CATEGORIES for n in counts)
     y = joined_labels(labels, LABELS_BYTES)
     n_classes = 0 if task.regression else len(np.unique(y))
     row_bytes = CELL_BYTES * len(table.columns) + FEATURE_BYTES * categories + LABEL_COPIES * label_bytes
