@@ -36,8 +36,10 @@ def names_of(values, choice=("a",)):
 class TestFlags:
     @pytest.mark.parametrize(
         "which",
-        [["code", "id"], ("id", "code"), [0, 2], np.array([2, 0]), [True, False, True], np.array([True, False, True])]
-        + [pd.Index(["code", "id"]), ["code", 2], {"code", "id"}],
+        [
+            *(["code", "id"], ("id", "code"), [0, 2], np.array([2, 0]), [True, False, True]),
+            *(np.array([True, False, True]), pd.Index(["code", "id"]), ["code", 2], {"code", "id"}),
+        ],
     )
     def test_names_positions_and_flags(self, which):
         assert flags_of("drop", which, NAMES, True).tolist() == [True, False, True]
@@ -121,7 +123,7 @@ class TestCategories:
 
     def test_a_category_of_integers_in_pandas_needs_no_choice(self):
         X, y = frame()
-        typed, told = X.assign(code=X.code.astype("category")), dict(categorical_features=["code"], drop=["id"])
+        typed, told = X.assign(code=X.code.astype("category")), {"categorical_features": ["code"], "drop": ["id"]}
         by_type, by_choice = quick(drop=["id"]).fit(typed, y), quick(**told).fit(X, y)
         np.testing.assert_array_equal(by_type.predict_proba(X), by_choice.predict_proba(X))
 
@@ -210,6 +212,8 @@ class TestInfinity:
         model = quick(infinity="missing").fit(X, y)
         np.testing.assert_array_equal(model.predict_proba(X), quick().fit(gaps, y).predict_proba(gaps))
         assert model.columns_[1].n_missing == len(X[::7])
+        words = text_table(np.array([["3", "inf", "x"]], object), NAMES)
+        np.testing.assert_array_equal(model.predict_proba(words), model.predict_proba(X[:1].assign(code=3)))
 
     def test_a_column_that_is_not_used_may_be_infinite_at_prediction(self):
         X, y = frame()

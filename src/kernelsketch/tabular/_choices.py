@@ -13,7 +13,7 @@ import numpy as np
 from .._array import Array
 from ..exceptions import InputError, ParameterError, Setting
 from ._frame import CATEGORY, NUMBER, Column, Table
-from ._values import category_text, is_missing_text, map_distinct
+from ._values import INFINITE, category_text, is_missing_text, map_distinct
 
 DROPPED = "dropped"
 CHOICES = ("", CATEGORY, DROPPED)  # about a column
@@ -102,6 +102,15 @@ def settled(column: Column, choice: str, infinity: str, known: Collection[str] =
                     ", which reads it as a missing value.",
                 )
             return column._replace(values=np.where(infinite, np.nan, column.values))
+    return column
+
+
+def infinite_column(column: Column) -> Column:
+    """Return categories as numbers if all of them are words for infinity: a few rows may have no other values."""
+    words = [value if value is None else value.strip().lower() for value in column.values]
+    if all(word in INFINITE or is_missing_text(word) for word in words):
+        values = np.array([np.nan if word is None else INFINITE.get(word, np.nan) for word in words])
+        return column._replace(kind=NUMBER, values=values, texts=None)
     return column
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from .._array import Array
 from .._warnings import warn_user
 from ..exceptions import ColumnWarning, InputError
-from ._choices import DROPPED, dropped, settled
+from ._choices import DROPPED, dropped, infinite_column, settled
 from ._features import ABSENT, Features
 from ._frame import (
     CATEGORY,
@@ -387,7 +387,9 @@ class TablePlan:
         """Return the column of a plan as the user decided for the training rows."""
         if plan.choice == DROPPED or not plan.is_used:
             return found.get(plan.name, dropped(plan.name, n_rows))
-        return settled(found[plan.name], plan.choice, self.infinity, plan.categories)
+        column = found[plan.name]
+        column = infinite_column(column) if plan.kind == NUMBER and column.kind == CATEGORY else column
+        return settled(column, plan.choice, self.infinity, plan.categories)
 
 
 def _encode_column(plan: ColumnPlan, column: Column, numbers: Array) -> Array | None:

@@ -1,6 +1,7 @@
 """Tables as lists of columns, and the inference of what a column of Python objects holds.
 
-A column holds numbers (float64, NaN where a value is missing; infinity is for ``_choices.py``), dates (datetime64, NaT) or categories (strings, None).
+A column holds numbers (float64, NaN where a value is missing), dates (datetime64, NaT) or categories (strings, None).
+What infinity means is decided later, in ``_choices.py``.
 Columns of Python objects are inferred: numbers, dates, both also stored as text, or categories.
 """
 
