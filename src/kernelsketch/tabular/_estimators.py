@@ -25,15 +25,22 @@ from ._columns import MOST_CATEGORIES, ColumnPlan, TablePlan
 from ._effort import EFFORTS, Clock, effort_of, summary_of
 from ._file import Persistent
 from ._free_text import TargetOrder
+from ._goals import CLASS_SCORES, LOSSES, NUMBER_SCORES, Goal, decided
 from ._html import HtmlRepr
 from ._importances import importances, plot_importances
 from ._learn import Learner
 from ._read import read_table, warn_about_names
+from ._root_link import RootLink
 from ._trees import Trees
 from ._views import Views
 from ._weights import small_seed_of
 
 MOST_EXPONENT = 30  # of 2: targets beyond are scaled
+D2_NAMES = {  # of held-out scores: the share of the loss of the best constant that a model avoids
+    "absolute_error": "D2 of the absolute error",
+    "quantile": "D2 of the pinball loss",
+    "poisson": "D2 of the Poisson deviance",
+}
 BATCH_BYTES = 1 << 22  # per thread, of the columns of views that a prediction holds at a time: they stay in the cache
 
 
@@ -57,6 +64,8 @@ class TabularModel(PlainParameters, HtmlRepr, Persistent, BaseEstimator):  # typ
     _views: Views
     _trees: Trees | None
     _temperature: float  # that divides decision values
+    _link: RootLink | None  # from predictions of the linear model to counts
+    threshold_: float | None
     _importances: Array
     _exponent: int  # of 2, in whose power the targets of a regression are measured
     model_: Any
@@ -77,10 +86,12 @@ class TabularModel(PlainParameters, HtmlRepr, Persistent, BaseEstimator):  # typ
 
     @property
     def held_out_metric_(self) -> str:
-        """Name of ``held_out_score_``: accuracy, balanced accuracy, weighted accuracy, or R2."""
+        """Name of ``held_out_score_``: ``scoring``, accuracy, balanced accuracy, weighted accuracy, R2 or D2."""
         check_is_fitted(self)
+        if self._scored is not None:
+            return self._scored
         if not self._is_class:
-            return "R2"
+            return D2_NAMES.get(self._loss, "R2")
         class_weight = self.model_.class_weight
         if class_weight is None:
             return "accuracy"
@@ -98,6 +109,7 @@ class TabularModel(PlainParameters, HtmlRepr, Persistent, BaseEstimator):  # typ
             raise ParameterError(
                 Setting("budget", self.budget), " cannot shorten the effort of an earlier fit: pass budget=None."
             )
+        goal = self._goal()
         clock, threads = Clock(self.budget), check_n_jobs(self.n_jobs)
         table = chosen(read_table(X, dropping(self.drop)), self.categorical_features, self.infinity)
         y = self._targets(y)
@@ -132,6 +144,7 @@ class TabularModel(PlainParameters, HtmlRepr, Persistent, BaseEstimator):  # typ
             progress=progress,
             levels=levels,
             numbers=numbers,
+            goal=goal,
         ).learn()
         if learned.statistics is not None and numbers is not None:
             plan = plan.with_statistics(learned.statistics)
@@ -140,8 +153,15 @@ class TabularModel(PlainParameters, HtmlRepr, Persistent, BaseEstimator):  # typ
         self._plan, self._views, self.model_ = plan, learned.views, learned.model
         self._trees, self.trees_share_ = learned.trees, learned.trees_share
         self.held_out_score_, self.held_out_error_, others = learned.held_out
+        self._scored, self._loss = goal.scoring, goal.loss
+        if exponent and goal.score is not None:
+            self.held_out_score_, self.held_out_error_ = (
+                scaled(score, exponent * goal.score.unit) for score in (self.held_out_score_, self.held_out_error_)
+            )
         self.held_out_scores_ = others if exponent == 0 else _scaled(others, exponent)
-        self._temperature = learned.temperature
+        self._temperature, self._link = learned.temperature, learned.link
+        if self._is_class:
+            self.threshold_ = learned.threshold
         self.effort_ = learned.effort.settings()
         self._exponent = exponent
         self.n_features_in_ = len(plan.columns)
@@ -169,6 +189,9 @@ class TabularModel(PlainParameters, HtmlRepr, Persistent, BaseEstimator):  # typ
 
         return say
 
+    def _goal(self) -> Goal:
+        raise NotImplementedError
+
     def _targets(self, y: Any) -> Array:
         raise NotImplementedError
 
@@ -177,8 +200,11 @@ class TabularModel(PlainParameters, HtmlRepr, Persistent, BaseEstimator):  # typ
         columns, threads = self._views.transform(features), check_n_jobs(self.n_jobs)
         if not self._is_class:
             found = np.asarray(self.model_.predict(columns))[:, None]
+            if self._link is not None:
+                found = self._link.means(found)
             if self._trees is not None:
-                found = mixed(found, predict_trees(self._trees, features, False, threads), self.trees_share_)
+                by_trees = predict_trees(self._trees, features, False, threads)
+                found = mixed(found, by_trees if self._link is None else np.exp(by_trees), self.trees_share_)
             return found
         if self._trees is None:
             return np.asarray(self.model_.decision_function(columns)).reshape(len(features), -1) / self._temperature
@@ -343,6 +369,8 @@ class GCWSTabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **TabularModel._parameter_constraints,
         "class_weight": [dict, StrOptions({"balanced"}), None],
+        "scoring": [StrOptions(set(CLASS_SCORES)), None],
+        "threshold": [StrOptions({"auto"}), Interval(Real, 0, 1, closed="both"), None],
     }
     _is_class = True
 
@@ -356,6 +384,8 @@ class GCWSTabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc
         drop: Any = None,
         infinity: str = "error",
         class_weight: Any = None,
+        scoring: str | None = None,
+        threshold: str | float | None = "auto",
         verbose: int = 0,
         random_state: Any = 0,
         n_jobs: int | None = None,
@@ -367,6 +397,8 @@ class GCWSTabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc
         self.drop = drop
         self.infinity = infinity
         self.class_weight = class_weight
+        self.scoring = scoring
+        self.threshold = threshold
         self.verbose = verbose
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -402,6 +434,9 @@ class GCWSTabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc
         check_is_fitted(self)
         return len(self.classes_)
 
+    def _goal(self) -> Goal:
+        return Goal(True, self.scoring, self.threshold)
+
     def _targets(self, y: Any) -> Array:
         if y is None:
             raise InputError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
@@ -411,6 +446,7 @@ class GCWSTabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc
         classes = np.unique(y)
         if len(classes) < 2:
             raise InputError(f"y has only one class, {classes.tolist()[0]!r}: pass rows of at least 2 classes.")
+        self._goal().check_classes(len(classes))
         labels: Array = y
         return labels
 
@@ -442,6 +478,8 @@ class GCWSTabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc
         -------
         labels : array of shape (n_samples,)
         """
+        if self.threshold_ is not None:
+            return np.asarray(self.classes_[decided(self.predict_proba(X), self.threshold_)])
         values = self._values_of(X)
         return np.asarray(self.classes_[decided_classes(values)])
 
@@ -521,6 +559,12 @@ class GCWSTabularRegressor(RegressorMixin, TabularModel):  # type: ignore[misc]
     True
     """
 
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **TabularModel._parameter_constraints,
+        "loss": [StrOptions(set(LOSSES))],
+        "quantile": [Interval(Real, 0, 1, closed="neither")],
+        "scoring": [StrOptions(set(NUMBER_SCORES)), None],
+    }
     _is_class = False
 
     def __init__(
@@ -532,6 +576,9 @@ class GCWSTabularRegressor(RegressorMixin, TabularModel):  # type: ignore[misc]
         max_categories: int | None = MOST_CATEGORIES,
         drop: Any = None,
         infinity: str = "error",
+        loss: str = "squared_error",
+        quantile: float = 0.5,
+        scoring: str | None = None,
         verbose: int = 0,
         random_state: Any = 0,
         n_jobs: int | None = None,
@@ -542,6 +589,9 @@ class GCWSTabularRegressor(RegressorMixin, TabularModel):  # type: ignore[misc]
         self.max_categories = max_categories
         self.drop = drop
         self.infinity = infinity
+        self.loss = loss
+        self.quantile = quantile
+        self.scoring = scoring
         self.verbose = verbose
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -569,11 +619,23 @@ class GCWSTabularRegressor(RegressorMixin, TabularModel):  # type: ignore[misc]
         """
         return self._fit(X, y, sample_weight, progress)
 
+    def _goal(self) -> Goal:
+        return Goal(False, self.scoring, None, self.loss, self.quantile)
+
     def _targets(self, y: Any) -> Array:
         if y is None:
             raise InputError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
         y = numeric_targets(y, type(self).__name__)
-        return np.asarray(_check_y(y, multi_output=False, y_numeric=True, estimator=self), np.float64)
+        y = np.asarray(_check_y(y, multi_output=False, y_numeric=True, estimator=self), np.float64)
+        deviance = "neg_mean_poisson_deviance"
+        if "poisson" in self.loss or self.scoring == deviance:
+            setting = Setting("loss", self.loss) if self.loss == "poisson" else Setting("scoring", deviance)
+            if (y < 0).any():
+                row = int(np.argmax(y < 0))
+                raise InputError(setting, f" needs counts, but y has {y[row]:g} in row {row}: pass numbers from 0 on.")
+            if not y.any():
+                raise InputError(setting, " needs counts, but all of y is 0: pass rows with some counts above 0.")
+        return y
 
     def predict(self, X: Any) -> Array:
         """Predict the targets of rows.
@@ -589,7 +651,7 @@ class GCWSTabularRegressor(RegressorMixin, TabularModel):  # type: ignore[misc]
         """
         values, most = self._values_of(X)[:, 0], np.finfo(np.float64).max
         with np.errstate(over="ignore"):
-            return np.clip(np.ldexp(values, self._exponent), -most, most)
+            return np.asarray(np.clip(np.ldexp(values, self._exponent), -most, most))
 
 
 def _used_rows(weights: Array | None) -> tuple[Array | None, Array | None]:
@@ -608,9 +670,14 @@ def _used_rows(weights: Array | None) -> tuple[Array | None, Array | None]:
 
 def _scaled(scores: dict[str, float], exponent: int) -> dict[str, float]:
     """Return errors in units of the targets; those beyond the largest number are that number."""
+    return {name: scaled(score, exponent) for name, score in scores.items()}
+
+
+def scaled(score: float, exponent: int) -> float:
+    """Return a score times a power of 2, or the largest number of its sign."""
     most = np.finfo(np.float64).max
     with np.errstate(over="ignore"):
-        return {name: float(min(np.ldexp(score, exponent), most)) for name, score in scores.items()}
+        return float(np.clip(np.ldexp(score, exponent), -most, most))
 
 
 def _exponent(y: Array) -> int:

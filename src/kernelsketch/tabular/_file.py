@@ -18,7 +18,9 @@ from ._columns import DATE_PARTS, ColumnPlan, TablePlan
 from ._effort import effort_of
 from ._frame import CATEGORY, DATE, NUMBER
 from ._free_text import restored_texts, stored_texts
+from ._goals import CLASS_SCORES, NUMBER_SCORES
 from ._notation import check_notation
+from ._root_link import RootLink
 from ._statistics import Levels, Statistics
 from ._trees import NODE_TYPES, Trees
 from ._views import LARGEST, VIEWS, Scales, Views
@@ -43,7 +45,7 @@ SCHEMA = Schema(
     kind="a tabular model",
     format=TABULAR_FORMAT,
     # 1: three views at most, no temperature; 2: no cycles of dates, no free text, no mean targets; 3: no choices about
-    # columns
+    # columns, no threshold, no counts
     version=4,
     fields={
         "estimator": Field(str),
@@ -54,7 +56,9 @@ SCHEMA = Schema(
         "views": Field(str),  # their names, with commas between them
         "trees_share": Field(float, 0, 1),  # of the boosted trees in the blend; 0 if there are none
         "temperature": Field(float, 0.01, 100, required=False),  # that divides decision values; 1 if it is not there
-        "held_out_score": Field(float, most=1),
+        "threshold": Field(float, 0, 1, required=False),  # of the probability of the second of two classes
+        "scoring": Field(str, required=False),  # name of the score of held-out rows; if it is not there, the usual one
+        "held_out_score": Field(float, most=1, required=False),  # not known if it is not there
         "held_out_error": Field(float, 0, required=False),  # of the score; not known if it is not there
         "held_out_scores": Field(dict, required=False),  # numbers by name
         "exponent": Field(int, -1100, 1100),  # the targets of a regressor are multiples of this power of 2
@@ -81,6 +85,7 @@ SCHEMA = Schema(
         "means.columns": Tensor("i8", ("columns with means",), With("means.values")),
         "means.counts": Tensor("i8", ("columns with means",), With("means.values")),  # of categories with names
         "means.names": Text("categories with means"),
+        "link": Tensor("f8", ("numbers of a link",), OPTIONAL, finite=True),  # those of RootLink
         "importances": Tensor("f8", ("columns",), finite=True),
         "scale.is_number": Tensor("u1", ("features",)),
         **{f"scale.{name}": Tensor("f8", ("numbers",), finite=True) for name in SCALES},
@@ -171,7 +176,6 @@ def save_tabular(model: Any, path: Path) -> None:
         "views": ",".join(views.names),
         "trees_share": float(model.trees_share_),
         "temperature": float(model._temperature),
-        "held_out_score": float(model.held_out_score_),
         "held_out_scores": model.held_out_scores_,
         "exponent": model._exponent,
         "versions": stored_versions(),
@@ -179,6 +183,14 @@ def save_tabular(model: Any, path: Path) -> None:
     }
     if np.isfinite(model.held_out_error_):
         whole["held_out_error"] = float(model.held_out_error_)
+    if np.isfinite(model.held_out_score_):
+        whole["held_out_score"] = float(model.held_out_score_)
+    if getattr(model, "threshold_", None) is not None:
+        whole["threshold"] = float(model.threshold_)
+    if model._scored is not None:
+        whole["scoring"] = model._scored
+    if model._link is not None:
+        tensors["link"] = np.array(model._link)
     save_file(path, SCHEMA, whole, tensors)
 
 
@@ -254,7 +266,23 @@ def _restore(kind: Any, header: dict[str, Any], tensors: Tensors, path: str) -> 
     model._trees, model.trees_share_ = _trees(plan, head, tensors), float(header["trees_share"])
     model._temperature = float(header.get("temperature", 1.0))
     model._exponent = int(header["exponent"])
-    model.held_out_score_ = float(header["held_out_score"])
+    model.held_out_score_ = float(header.get("held_out_score", np.nan))
+    model._scored, model._link = header.get("scoring"), None
+    if model._scored is not None and model._scored not in (
+        CLASS_SCORES if hasattr(head, "classes_") else NUMBER_SCORES
+    ):
+        raise InputError(f"{path} is damaged: scoring={model._scored[:60]!r} is not known.")
+    if hasattr(head, "classes_"):
+        model.threshold_ = header.get("threshold")
+        if model.threshold_ is not None and len(head.classes_) != 2:
+            raise InputError(f"{path} is damaged: it has a threshold, but not two classes.")
+    else:
+        model._loss = model.loss
+    if "link" in tensors:
+        if hasattr(head, "classes_") or len(tensors["link"]) != 3 or not (tensors["link"][1:] >= 0).all():
+            raise InputError(f"{path} is damaged: its link from roots to counts is not one.")
+        model._link = RootLink(*map(float, tensors["link"]))
+        model._loss = "poisson"
     model.held_out_error_ = float(header.get("held_out_error", np.nan))
     model.held_out_scores_ = _scores(header.get("held_out_scores", {}), path)
     if (model._trees is None) != (model.trees_share_ == 0) or model.trees_share_ >= 1:
