@@ -14,6 +14,7 @@ from sklearn.utils.validation import _check_sample_weight, _check_y, check_consi
 
 from .._array import Array
 from .._estimator import PlainParameters, check_labels_known, numeric_targets, plain_labels
+from .._losses import TABLE_LOSSES
 from .._validation import check_n_jobs, row_batches
 from .._weighted import row_counts
 from ..exceptions import InputError, InputTypeError, ParameterError, Setting
@@ -25,7 +26,7 @@ from ._columns import MOST_CATEGORIES, ColumnPlan, TablePlan
 from ._effort import EFFORTS, Clock, effort_of, summary_of
 from ._file import Persistent
 from ._free_text import TargetOrder
-from ._goals import CLASS_SCORES, LOSSES, NUMBER_SCORES, Goal, decided
+from ._goals import CLASS_SCORES, NUMBER_SCORES, Goal, decided
 from ._html import HtmlRepr
 from ._importances import importances, plot_importances
 from ._learn import Learner
@@ -291,6 +292,17 @@ class GCWSTabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc
         Whether an infinite number is an error or a missing value.
     class_weight : dict, "balanced" or None, default=None
         Weights of classes, as for :class:`GCWSClassifier`.
+    scoring : str or None, default=None
+        Score, by its name in scikit-learn, that held-out rows choose by: C, the blend with trees, and where it depends
+        on the classes that are decided, the threshold of two classes: ``"accuracy"``, ``"balanced_accuracy"``,
+        ``"f1"`` (of ``classes_[1]``), ``"f1_macro"``, ``"f1_weighted"``, ``"neg_log_loss"``, ``"neg_brier_score"``,
+        ``"roc_auc"``, ``"roc_auc_ovr"``, ``"roc_auc_ovr_weighted"`` or ``"average_precision"``. Rows count by
+        ``sample_weight``, not by ``class_weight``. Scores of decided classes vary much between rows, so the log-loss
+        chooses the blend for them. None chooses C by the accuracy and the blend by the log-loss.
+    threshold : "auto", float or None, default="auto"
+        Probability of ``classes_[1]`` from which on :meth:`predict` returns this class, of two. ``"auto"`` lets
+        held-out rows choose it for a ``scoring`` that depends on it. None, and ``"auto"`` for other scores, mean the
+        most probable class.
     verbose : int, default=0
         1 reports each stage.
     random_state : int, RandomState instance or None, default=0
@@ -313,23 +325,27 @@ class GCWSTabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc
         The work of the fit, with what the clock of a budget decided: the name of the ``effort``, ``n_rows`` (None for
         all), ``n_components``, ``Cs``, and the largest ``n_steps`` and ``n_trees``. In a table of at least three times
         ``n_kernel_rows`` rows the kernel machine learns from so many rows, and the trees from the others.
+    threshold_ : float or None
+        Probability of ``classes_[1]`` from which on :meth:`predict` returns it. None means the most probable class.
     model_ : GCWSClassifier
         The linear model on the columns of the views of all folds, with its calibration.
     trees_share_ : float
         Share of the boosted trees in the blend. 0 means that the model has no trees.
     held_out_score_ : float
-        Accuracy on the training rows that the folds held out. The rows of each fold are scored with the C, the
-        calibration and the share of the trees that the other folds choose. Where all classes but the largest have one
-        row together, or no class has two, the folds repeat rows, and then it says nothing.
+        Accuracy, or the score of ``scoring``, on the training rows that the folds held out. The rows of each fold are
+        scored with the C, the calibration, the share of the trees and the threshold that the other folds choose. Where
+        all classes but the largest have one row together, or no class has two, the folds repeat rows, and then it says
+        nothing.
     held_out_error_ : float
         Standard error of ``held_out_score_``, with the correction of Nadeau and Bengio for folds that share training
         rows. NaN if the folds repeat rows.
     held_out_metric_ : str
-        Name of ``held_out_score_``: ``"accuracy"``, ``"balanced accuracy"`` with ``class_weight="balanced"``, or
-        ``"weighted accuracy"`` with other weights of classes.
+        Name of ``held_out_score_``: that of ``scoring``, or ``"accuracy"``, ``"balanced accuracy"`` with
+        ``class_weight="balanced"``, or ``"weighted accuracy"`` with other weights of classes.
     held_out_scores_ : dict
         Further scores of the same rows: ``"baseline_accuracy"``, the share of the largest class, ``"log_loss"``, and
-        with two classes ``"auc"``. Rows count as in ``held_out_score_``.
+        with two classes ``"auc"``, and with ``scoring`` ``"accuracy"``. Rows count by their weight and that of their
+        class.
     n_features_in_ : int
         Number of columns of X, with those that are dropped.
     feature_names_in_ : array of shape (n_features,)
@@ -461,7 +477,8 @@ class GCWSTabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc
         Returns
         -------
         values : array of shape (n_samples,) or (n_samples, n_classes)
-            Two classes have one decision value per row. It is above 0 for ``classes_[1]``.
+            Two classes have one decision value per row. It is above 0 where ``classes_[1]`` is the more probable class;
+            a ``threshold_`` changes neither it nor the probabilities.
         """
         values = self._values_of(X)
         return values[:, 0] if values.shape[1] == 1 else values
@@ -519,12 +536,23 @@ class GCWSTabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc
 class GCWSTabularRegressor(RegressorMixin, TabularModel):  # type: ignore[misc]
     """Predict a number for each row of a table as it is: numbers, categories, dates and gaps.
 
-    It prepares the table as :class:`GCWSTabularClassifier` does, and learns ridge regression on the codes.
+    It prepares the table as :class:`GCWSTabularClassifier` does, and learns ridge regression on the codes, or a
+    quantile, or counts.
 
     Parameters
     ----------
     effort, budget, categorical_features, max_categories, drop, infinity
         As for :class:`GCWSTabularClassifier`.
+    loss : {"squared_error", "absolute_error", "quantile", "poisson"}, default="squared_error"
+        What is learned: the mean, the median, the quantile ``quantile``, or the mean of counts, which are numbers from
+        0 on whose spread grows with their mean: predictions are above 0, and the Poisson deviance chooses the blend.
+        Of a quantile, about the share ``quantile`` of new rows is below the predictions.
+    quantile : float, default=0.5
+        The quantile that ``loss="quantile"`` predicts, between 0 and 1. Other losses do not use it.
+    scoring : str or None, default=None
+        Score, by its name in scikit-learn, by which held-out rows choose C and the blend with trees: ``"r2"``,
+        ``"neg_mean_squared_error"``, ``"neg_root_mean_squared_error"``, ``"neg_mean_absolute_error"`` or
+        ``"neg_mean_poisson_deviance"``. None is that of the loss.
     verbose, random_state, n_jobs
         As for :class:`GCWSTabularClassifier`.
 
@@ -537,13 +565,16 @@ class GCWSTabularRegressor(RegressorMixin, TabularModel):  # type: ignore[misc]
     trees_share_ : float
         Share of the boosted trees in the blend. 0 means that the model has no trees.
     held_out_score_, held_out_error_ : float
-        Coefficient of determination on the training rows that the folds held out, and its standard error.
+        Coefficient of determination on the training rows that the folds held out, and its standard error: 1 minus the
+        loss over that of the best constant. Other losses than squared errors have their own, D2; with ``scoring`` it is
+        that score.
         Below 10 rows the folds repeat rows: then the score says nothing, and the error is NaN.
     held_out_metric_ : str
-        ``"R2"``.
+        ``"R2"``, ``"D2 of the absolute error"``, ``"D2 of the pinball loss"``, ``"D2 of the Poisson deviance"``, or the
+        name of ``scoring``.
     held_out_scores_ : dict
         Further scores of the same rows: ``"rmse"``, the root mean square error, and ``"baseline_rmse"``, that of
-        predicting the mean.
+        predicting the mean; with other losses also theirs, such as ``"mean_absolute_error"``.
 
     See Also
     --------
@@ -561,7 +592,7 @@ class GCWSTabularRegressor(RegressorMixin, TabularModel):  # type: ignore[misc]
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **TabularModel._parameter_constraints,
-        "loss": [StrOptions(set(LOSSES))],
+        "loss": [StrOptions(set(TABLE_LOSSES))],
         "quantile": [Interval(Real, 0, 1, closed="neither")],
         "scoring": [StrOptions(set(NUMBER_SCORES)), None],
     }
@@ -651,7 +682,8 @@ class GCWSTabularRegressor(RegressorMixin, TabularModel):  # type: ignore[misc]
         """
         values, most = self._values_of(X)[:, 0], np.finfo(np.float64).max
         with np.errstate(over="ignore"):
-            return np.asarray(np.clip(np.ldexp(values, self._exponent), -most, most))
+            found: Array = np.clip(np.ldexp(values, self._exponent), -most, most)
+            return found
 
 
 def _used_rows(weights: Array | None) -> tuple[Array | None, Array | None]:

@@ -24,7 +24,6 @@ from ._quantiles import weighted_quantile
 
 LEAST = 1e-15
 GROUPS = 100  # of rows, which a jackknife leaves out in turn
-LOSSES = ("squared_error", "absolute_error", "quantile", "poisson")
 
 # of predictions, classes that are decided, labels and weights
 Value = Callable[[Array, Array, Array, Array], float]

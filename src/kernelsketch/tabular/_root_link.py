@@ -1,8 +1,8 @@
 """Counts from their square roots, which is what a kernel machine predicts of them.
 
 The kernel machine has no loss for counts. Where the variance of counts is their mean, their square roots have nearly
-the same variance everywhere, so that squared errors suit them. Held-out rows say how to go back: a mean is a power of the
-predicted root times a factor, both of least Poisson deviance.
+the same variance everywhere, so that squared errors suit them. Held-out rows say how to go back: a mean is a power of
+the predicted root times a factor, both of least Poisson deviance.
 """
 
 from __future__ import annotations

@@ -6,6 +6,9 @@ exp(0.7), so that a leaf of few rows does not overshoot; LightGBM does the same.
 The gradient of a pinball loss has two values only, so it chooses the splits, and the value of a leaf is the quantile of
 the residuals of its rows. Leaves are told apart by their Newton steps: a small part of the gradients that differs from
 row to row makes these different.
+
+A median has quantiles in its leaves as well, but residuals choose its splits: signs alone would lose what sizes say where
+rows have little noise. The largest tenth of them is clipped.
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ from ._goals import Goal
 from ._quantiles import group_quantiles, weighted_quantile
 
 DIFFERENT = 1e-5  # part of a gradient that differs from row to row
+LARGE = 0.9  # quantile of the size of residuals from which on they are clipped, where a median is learned
 GOLDEN = 0.6180339887498949
 CAUTION = float(np.exp(0.7))  # factor of the hessian of a count
 TINY = 1e-12  # a mean of zeros alone
@@ -31,11 +35,12 @@ class TreeLoss(NamedTuple):
 
     name: str = "squared_error"
     quantile: float = 0.5
+    is_median: bool = False  # whether residuals, not only their signs, choose the splits
 
     @classmethod
     def of(cls, goal: Goal) -> TreeLoss:
         if goal.loss == "absolute_error":
-            return cls("quantile", 0.5)
+            return cls("quantile", 0.5, is_median=True)
         return cls(goal.loss, goal.quantile)
 
     def leaf_rows(self, least: int) -> int:
@@ -55,6 +60,10 @@ class TreeLoss(NamedTuple):
         if self.name == "poisson":
             means = np.exp(raw)
             return weights * (means - targets), CAUTION * weights * means
+        if self.is_median:
+            residuals = raw - targets
+            most = weighted_quantile(np.abs(residuals[0]), weights, LARGE)
+            return weights * np.clip(residuals, -most, most), weights[None]
         if self.name == "quantile":
             signs = np.where(raw > targets, 1 - self.quantile, -self.quantile)
             different = 1 + DIFFERENT * (np.arange(1, len(weights) + 1) * GOLDEN % 1)

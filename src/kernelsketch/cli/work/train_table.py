@@ -47,6 +47,11 @@ def train_table(task: Train, stream: RowStream, meter: ProgressMeter) -> tuple[d
     read_seconds = meter.seconds
     parameters: dict[str, Any] = {"effort": task.effort, "budget": task.budget}
     parameters |= {"random_state": task.seed, "n_jobs": task.threads}
+    if task.regression:
+        parameters |= {name: getattr(task, name) for name in ("loss", "quantile") if getattr(task, name) is not None}
+    else:
+        parameters["threshold"] = task.threshold_value()
+    parameters["scoring"] = task.scoring
     parameters |= {"max_categories": task.max_categories, "infinity": task.infinity}
     parameters |= {name: _columns(task, name, stream) for name in ("categorical_features", "drop")}
     if task.balanced:
@@ -95,10 +100,18 @@ def _held_out(model: Any) -> dict[str, Any]:
     error = model.held_out_error_
     return {
         "held_out_metric": model.held_out_metric_,
-        "held_out_r2" if model.held_out_metric_ == "R2" else "held_out_accuracy": model.held_out_score_,
+        _key_of(model.held_out_metric_): model.held_out_score_ if math.isfinite(model.held_out_score_) else None,
         "held_out_standard_error": error if math.isfinite(error) else None,
+        **({} if getattr(model, "threshold_", None) is None else {"threshold": model.threshold_}),
         **{f"held_out_{name}": score for name, score in model.held_out_scores_.items()},
     }
+
+
+def _key_of(metric: str) -> str:
+    """Return the name of the score of held-out rows among the facts."""
+    if metric in ("accuracy", "balanced accuracy", "weighted accuracy"):
+        return "held_out_accuracy"
+    return "held_out_r2" if metric == "R2" else "held_out_score"
 
 
 def save_model(model: Any, task: Train, stream: RowStream, rows: int) -> dict[str, Any]:
@@ -256,6 +269,13 @@ def _lines(facts: dict[str, Any], stream: Any) -> dict[str, str]:
 def _held_out_text(facts: dict[str, Any]) -> str:
     """Return the scores of held-out rows beside those of predicting the same for every row."""
     error = facts["held_out_standard_error"]
+    if "held_out_score" in facts:
+        score, margin = facts["held_out_score"], "" if error is None else f" ± {error:.4f}"
+        shown = "unknown" if score is None else f"{score:.4f}{margin}"
+        usual = {name: facts[f"held_out_{name}"] for name in ("accuracy", "rmse") if f"held_out_{name}" in facts}
+        more = "".join(f", {'RMSE' if name == 'rmse' else name} {value:.4g}" for name, value in usual.items())
+        from_threshold = f", threshold {facts['threshold']:.3g}" if "threshold" in facts else ""
+        return f"{facts['held_out_metric']} {shown}{more}{from_threshold}"
     if "held_out_r2" in facts:
         margin = "" if error is None else f" ± {error:.4f}"
         rmse, baseline = facts["held_out_rmse"], facts["held_out_baseline_rmse"]
