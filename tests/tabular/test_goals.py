@@ -195,7 +195,7 @@ class TestQuantiles:
         boost.grow(1)
         found = boost.predict(X)[:, 0]
         leaves = np.unique(found)
-        assert len(leaves) > 5
+        assert len(leaves) > 3
         expected = [np.quantile(y[found == leaf], quantile, method="hazen") for leaf in leaves]
         np.testing.assert_allclose(leaves, expected)
         np.testing.assert_allclose(boost._raw[0], found)

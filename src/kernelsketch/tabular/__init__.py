@@ -19,6 +19,10 @@ Files::
     _learn.py        from features to a model: folds, C, calibration, blend, final fit
     _tree_fit.py     trees of a fit: of folds, or of the rows apart from the kernel machine
     _boosting.py     boosted trees beside the kernel machine, and their share in the blend
+    _goals.py        what a fit optimises: scores by scikit-learn's names, thresholds, losses of rows
+    _scores.py       held-out scores with standard errors
+    _tree_losses.py  losses of the trees of a regression; _quantiles.py, weighted quantiles
+    _root_link.py    counts from their square roots
     _effort.py       how much work a fit does: efforts by name, and budgets in seconds
     _importances.py  importances of columns, and their plot; _html.py shows them in notebooks
     _file.py         the schema of files of tabular models; _load_model.py reads any model

@@ -228,7 +228,9 @@ class Learner:
         common: dict[str, Any] = {"views": widths, "C": C, "random_state": self._seed, "n_jobs": self._threads}
         if self._is_class:
             return GCWSClassifier(n_components, class_weight=self._class_weight, **common)
-        if self._goal.loss == "quantile":  # a median is best near the mean that squared errors give
+        if self._goal.loss == "absolute_error":  # a median is best near a mean without outliers
+            common |= {"loss": "huber"}
+        if self._goal.loss == "quantile":
             common |= {"loss": "quantile", "quantile": self._goal.share}
         return GCWSRegressor(n_components, **common)
 

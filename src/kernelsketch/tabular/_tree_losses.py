@@ -7,8 +7,8 @@ The gradient of a pinball loss has two values only, so it chooses the splits, an
 the residuals of its rows. Leaves are told apart by their Newton steps: a small part of the gradients that differs from
 row to row makes these different.
 
-A median has quantiles in its leaves as well, but residuals choose its splits: signs alone would lose what sizes say where
-rows have little noise. The largest tenth of them is clipped.
+A median has quantiles in its leaves as well, but residuals choose its splits: signs alone would lose what sizes say
+where rows have little noise. The largest tenth of them is clipped.
 """
 
 from __future__ import annotations
