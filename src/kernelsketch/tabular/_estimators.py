@@ -658,6 +658,11 @@ class GCWSTabularRegressor(RegressorMixin, TabularModel):  # type: ignore[misc]
             raise InputError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
         y = numeric_targets(y, type(self).__name__)
         y = np.asarray(_check_y(y, multi_output=False, y_numeric=True, estimator=self), np.float64)
+        self._check_counts(y)
+        return y
+
+    def _check_counts(self, y: Array) -> None:
+        """Refuse targets that are no counts where counts are learned or scored."""
         deviance = "neg_mean_poisson_deviance"
         if "poisson" in self.loss or self.scoring == deviance:
             setting = Setting("loss", self.loss) if self.loss == "poisson" else Setting("scoring", deviance)
@@ -666,7 +671,6 @@ class GCWSTabularRegressor(RegressorMixin, TabularModel):  # type: ignore[misc]
                 raise InputError(setting, f" needs counts, but y has {y[row]:g} in row {row}: pass numbers from 0 on.")
             if not y.any():
                 raise InputError(setting, " needs counts, but all of y is 0: pass rows with some counts above 0.")
-        return y
 
     def predict(self, X: Any) -> Array:
         """Predict the targets of rows.
