@@ -657,9 +657,9 @@ class GCWSTabularRegressor(RegressorMixin, TabularModel):  # type: ignore[misc]
         if y is None:
             raise InputError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
         y = numeric_targets(y, type(self).__name__)
-        y = np.asarray(_check_y(y, multi_output=False, y_numeric=True, estimator=self), np.float64)
-        self._check_counts(y)
-        return y
+        targets: Array = np.asarray(_check_y(y, multi_output=False, y_numeric=True, estimator=self), np.float64)
+        self._check_counts(targets)
+        return targets
 
     def _check_counts(self, y: Array) -> None:
         """Refuse targets that are no counts where counts are learned or scored."""
