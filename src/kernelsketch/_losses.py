@@ -61,6 +61,7 @@ LOSS_TABLE = (
 LOSSES = tuple(loss.name for loss in LOSS_TABLE)
 CLASSIFIER_LOSSES = tuple(loss.name for loss in LOSS_TABLE if not loss.is_regression)
 REGRESSOR_LOSSES = tuple(loss.name for loss in LOSS_TABLE if loss.is_regression)
+TABLE_LOSSES = ("squared_error", "absolute_error", "quantile", "poisson")  # of regressions on tables
 PROBABILITY_LOSSES = tuple(loss.name for loss in LOSS_TABLE if loss.has_probabilities)
 WITH_PROBABILITIES = " or ".join(f"loss={name!r}" for name in PROBABILITY_LOSSES)  # for messages
 

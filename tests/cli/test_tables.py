@@ -154,6 +154,38 @@ class TestTraining:
         model = load_model(tmp_path / "m.safetensors")
         assert (model.class_weight, model.random_state, model.n_jobs) == ("balanced", 3, 1)
 
+    def test_choices_about_columns(self, folder, command, frame, tmp_path):
+        rows = frame[:400].drop(columns="price").assign(code=np.tile([3, 14], 200), ratio=1.0)
+        rows.loc[::50, "ratio"] = np.inf
+        rows.to_csv(tmp_path / "named.csv", index=False)
+        rows.to_csv(tmp_path / "bare.csv", index=False, header=False)
+        place = {name: list(rows.columns).index(name) for name in ("id", "city", "code", "kind")}
+        options = ("--infinity", "missing", "--max-categories", 2, *QUICK, "-m", tmp_path / "m.safetensors")
+        for name, of in (("named", str), ("bare", place.get)):
+            given = ("--label", of("kind"), "--categorical", of("code"), "--drop", of("id"), "--drop", of("city"))
+            command("train", tmp_path / f"{name}.csv", *given, *options)
+            model = load_model(tmp_path / "m.safetensors")
+            choices = {column.name: column.choice for column in model.columns_ if column.choice}
+            names = ("id", "city", "code") if name == "named" else ("x0", "x2", "x6")
+            assert choices == dict(zip(names, ("dropped", "dropped", "category"), strict=True))
+            assert model.max_categories == 2
+            expected = model.predict(
+                rows.drop(columns=["kind"]) if name == "named" else rows.drop(columns="kind").values
+            )
+            for left_out in ([], ["id", "city"]):
+                part = rows.drop(columns=["kind", *left_out])
+                part.to_csv(tmp_path / "new.csv", index=False, header=name == "named")
+                header = () if name == "named" else ("--no-header",)
+                shown = command("predict", tmp_path / "new.csv", *header, "-m", tmp_path / "m.safetensors").stdout
+                assert shown.split() == expected.tolist()
+        table = (tmp_path / "named.csv", "--label", "kind", *options)
+        message = "--drop has 'cty', which is no column of X. Did you mean 'city'?"
+        assert message in command("train", *table, "--drop", "cty", status=2).stderr
+        message = "--categorical has 'cody', which is no column of X. Did you mean 'code'?"
+        assert message in command("train", *table, "--categorical", "cody", status=2).stderr
+        bare = (tmp_path / "bare.csv", "--label", place["kind"], "--drop", place["kind"], *options)
+        assert "--drop 6 is the label column" in command("train", *bare, status=2).stderr
+
     def test_files_without_categories_keep_the_plain_hash(self, command, files, tmp_path):
         for name in ("svm", "npy", "npz"):
             command("train", *files[name], "-k", 8, "-m", tmp_path / "m.safetensors")
@@ -166,7 +198,10 @@ class TestTraining:
         table, rows = (folder / "train.csv", "--label", "kind", "-m", "x"), (*files["svm"], "-m", "x")
         for options in (("-k", 1024), ("--C", 1), ("--cv",), ("--loss", "log_loss"), ("--tol", 1e-3), ("--gamma", 1)):
             assert "add --plain to use --" in command("train", *table, *options, status=2).stderr
-        for given, options in ((rows, QUICK), (rows, ("--budget", 3)), ((*table, "--plain"), QUICK)):
+        for given, options in (
+            *((rows, QUICK), (rows, ("--budget", 3)), ((*table, "--plain"), QUICK)),
+            *((rows, ("--drop", "a")), (rows, ("--infinity", "missing")), (rows, ("--categorical", "a"))),
+        ):
             assert "only tables" in command("train", *given, *options, status=2).stderr
         assert "--budget must be" in command("train", *table, "--budget", 0, status=2).stderr
         assert "--effort" in command("train", *table, "--effort", "much", status=2).stderr

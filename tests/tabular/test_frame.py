@@ -9,6 +9,7 @@ import pytest
 from scipy import sparse
 
 from kernelsketch.exceptions import InputError, InputTypeError
+from kernelsketch.tabular._choices import chosen
 from kernelsketch.tabular._frame import CATEGORY, DATE, NUMBER
 from kernelsketch.tabular._read import read_table
 from kernelsketch.tabular._values import category_text
@@ -137,9 +138,9 @@ class TestInference:
 class TestBadTables:
     def test_infinity_names_column_and_row(self):
         with pytest.raises(InputError, match=r"column 'b' contains infinity \(row 1\)"):
-            read_table(pandas.DataFrame({"a": [1.0, 2], "b": [1.0, np.inf]}))
+            chosen(read_table(pandas.DataFrame({"a": [1.0, 2], "b": [1.0, np.inf]})), None, "error")
         with pytest.raises(InputError, match=r"column 'a' contains infinity \(row 0\)"):
-            only(["inf", "1"])
+            chosen(read_table([{"a": "inf"}, {"a": "1"}]), None, "error")
 
     def test_equal_names(self):
         with pytest.raises(InputError, match="two columns of X have the name 'a'"):

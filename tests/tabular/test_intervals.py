@@ -276,3 +276,26 @@ def test_the_gain_of_more_hashes_and_rows():
     assert gain == pytest.approx(curve(5, 5)[0] / curve(1, 4)[0])
     worse = Curve(curve(1, 4), curve(1, 4) * 1.1, curve(1, 5), 3, 5)
     assert worse.gain(y, ones, np.zeros(50), 0.0, trees_apart=False) == 1
+
+
+def test_intervals_of_counts_are_not_below_0():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 2))
+    counts = rng.poisson(np.exp(X[:, 0] - 1))
+    model = GCWSTabularRegressor("quick", loss="poisson").fit(X, counts)
+    ends = model.predict_interval(X, 0.95)
+    assert ends.min() == 0
+    assert (ends[:, 0] <= ends[:, 1]).all()
+
+
+def test_intervals_of_a_quantile_cover_as_those_of_a_mean():
+    """The ends are placed by the errors of held-out rows, whatever the model predicts.
+
+    Coverage of 2,000 rows by 800 held-out ones has a standard deviation of .013; 5 of them are allowed on either side.
+    """
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2800, 3))
+    y = X[:, 0] + rng.normal(size=2800)
+    model = GCWSTabularRegressor("quick", loss="quantile", quantile=0.9).fit(X[:800], y[:800])
+    low, high = model.predict_interval(X[800:], 0.8).T
+    assert abs(((low <= y[800:]) & (y[800:] <= high)).mean() - 0.8) < 0.065

@@ -279,3 +279,15 @@ class TestWarning:
         walk = np.sin(np.arange(600) / 2)  # faster than the features of dates can follow
         with pytest.warns(RowsWarning, match=r"in the date column 'when' .* pass time='when' to fit"):
             GCWSTabularRegressor("quick").fit(X, X["a"] + walk[second])
+
+
+def test_a_dropped_column_can_say_what_belongs_together():
+    rng = np.random.default_rng(0)
+    machine = rng.integers(0, 12, 200)
+    X = pd.DataFrame({"a": rng.normal(size=200), "machine": machine})
+    y = X["a"] + rng.normal(size=12)[machine]
+    named = GCWSTabularRegressor("quick", drop=["machine"]).fit(X, y, groups="machine")
+    given = GCWSTabularRegressor("quick", drop=["machine"]).fit(X, y, groups=machine)
+    np.testing.assert_array_equal(named.predict(X), given.predict(X))
+    assert not named.columns_[1].is_used
+    assert named.held_out_score_ == given.held_out_score_

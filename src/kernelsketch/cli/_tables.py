@@ -26,8 +26,10 @@ class TableReader:
     """Blocks of a file as a tabular model takes them: its columns, by name if the file and the model have names."""
 
     def __init__(self, model: Any, stream: RowStream, *, header_known: bool) -> None:
-        self._stream, self._width, self._begun = stream, model.n_features_in_, False
-        self._names = list(getattr(model, "feature_names_in_", []))
+        self._stream, self._begun = stream, False
+        kept = [column.name for column in model.columns_ if column.choice != "dropped"]
+        self._widths = {len(kept): " without those that it leaves out", model.n_features_in_: ""}
+        self._names = kept if hasattr(model, "feature_names_in_") else []
         self._places = None
         found = stream.feature_names
         if found is None:
@@ -57,9 +59,10 @@ class TableReader:
                 f"{name} has the format {self._stream.format}, but the model was trained on a table: pass CSV, TSV, "
                 "Parquet, Arrow or NPY."
             )
-        if self._places is None and X.shape[1] != self._width:
+        if self._places is None and X.shape[1] not in self._widths:
+            trained = " or ".join(f"{width}{which}" for width, which in self._widths.items())
             raise InputError(
-                f"{name} has {X.shape[1]} columns, but the model was trained on {self._width}. If one of them is the "
+                f"{name} has {X.shape[1]} columns, but the model was trained on {trained}. If one of them is the "
                 "label, name it with --label COLUMN; -1 is the last."
             )
         if not self._stream.is_table:
@@ -76,5 +79,6 @@ class TableReader:
 
 def _are_names(cells: Sequence[str], model: Any) -> bool:
     """Return whether cells cannot be a row: one of them is a word where the model has a number or a date."""
-    pairs = zip(cells, model.columns_, strict=False)
+    columns = [column for column in model.columns_ if column.choice != "dropped" or len(cells) == len(model.columns_)]
+    pairs = [pair for pair in zip(cells, columns, strict=False) if pair[1].choice != "dropped"]
     return any(column.kind != "category" and not is_missing_text(cell) for cell, column in pairs)

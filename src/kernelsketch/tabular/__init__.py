@@ -8,6 +8,7 @@ Files::
     _values.py       values of columns: Python objects and text as numbers, dates and names of categories
     _notation.py     notations of numbers and dates in text, found from all rows of a column
     _text.py         tables whose cells are text, as CSV files have them
+    _choices.py      what the user decides: categories by choice, columns left out, what infinity is
     _columns.py      what is done to each column, learned from the training rows
     _free_text.py    free text as numbers: frequent words, and components of shingles
     _features.py     the features that come out, in a few bytes per cell of the table
@@ -18,6 +19,10 @@ Files::
     _learn.py        from features to a model: folds, C, calibration, blend, final fit
     _tree_fit.py     trees of a fit: of folds, or of the rows apart from the kernel machine
     _boosting.py     boosted trees beside the kernel machine, and their share in the blend
+    _goals.py        what a fit optimises: scores by scikit-learn's names, thresholds, losses of rows
+    _scores.py       held-out scores with standard errors
+    _tree_losses.py  losses of the trees of a regression; _quantiles.py, weighted quantiles
+    _root_link.py    counts from their square roots
     _effort.py       how much work a fit does: efforts by name, and budgets in seconds
     _importances.py  importances of columns, and their plot; _html.py shows them in notebooks
     _explain.py      contributions of columns to predictions: Shapley values, or credits
@@ -35,7 +40,7 @@ The way of a table::
     predict  X -> read_table -> TablePlan.encode -> Views.transform -> the linear model -> blend with the trees
 """
 
-from ._columns import MOST_CATEGORIES, ColumnPlan, plan_column
+from ._columns import ColumnPlan, plan_column
 from ._effort import EFFORTS, summary_of
 from ._estimators import GCWSTabularClassifier, GCWSTabularRegressor
 from ._explanation import Explanation, shown
@@ -50,7 +55,6 @@ from ._values import is_missing_text
 __all__ = [
     "EFFORTS",
     "FEWEST_CATEGORIES",
-    "MOST_CATEGORIES",
     "MOST_CLASSES",
     "ColumnPlan",
     "Explanation",

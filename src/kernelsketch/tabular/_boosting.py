@@ -7,8 +7,8 @@ held-out predictions no longer improves. If it never does, the model has no tree
 Where labels say little, small trees are better: they add up the effects of few columns. So trees of three sizes grow
 beside each other, and the held-out rows choose one.
 
-Boosting takes Newton steps on the logarithmic loss, or on the squared error of numbers. Gradients and hessians are
-rounded to integers, so that the trees do not depend on the order of sums.
+Boosting takes Newton steps on the logarithmic loss, or on that of a regression (``_tree_losses.py``). Gradients and
+hessians are rounded to integers, so that the trees do not depend on the order of sums.
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ from .._validation import row_batches
 from ..backends import GrownTrees, Growth, processor_for
 from ._bins import Bins
 from ._features import Features
+from ._goals import LEAST, log_losses, squared_errors
+from ._tree_losses import TreeLoss
 from ._trees import NODE_TYPES, Trees
 
 STEP = 40  # trees per output that are added before the blend is looked at again
@@ -42,7 +44,8 @@ LEAVES = (31, 8, 3)  # of the trees of each size
 LEAF_ROWS, RATE, RIDGE = 10, 0.1, 0.3
 MANY_LEAVES, MANY_RATE = 63, 0.15  # of trees that learn from rows apart, of which there are many
 LARGEST_BITS, SUM_BITS = 30, 39  # of the largest gradient or hessian, and of the sum of hessians
-LEAST = 1e-15
+SQUARED_ERROR = TreeLoss()
+LossOf = Callable[[Array, Array, Array], float]  # of predictions, labels and weights
 TEMPERATURES, SHRINKAGE = 4.0, 10.0  # largest factor of logits, and the penalty of the square of its logarithm
 
 
@@ -61,18 +64,20 @@ class Boosting:
         leaves: int = LEAVES[0],
         rate: float = RATE,
         most_rows: int = 1 << 22,
+        loss: TreeLoss = SQUARED_ERROR,
     ) -> None:
         """Take the bins of all rows, and grow on at most ``most_rows`` rows of a mask that have a weight above 0."""
         used = np.flatnonzero(rows & (weights > 0))
         used = used[:: len(used) // most_rows + 1]
         self.thresholds, self._weights = bins.thresholds, weights[used]
         self._n_classes, self._threads, self.leaves, self._rate = n_classes, threads, leaves, rate
+        self._loss = loss
         binned = np.ascontiguousarray(bins.binned[:, used])
         self._rows = processor_for(threads=threads).growth_rows(binned, bins.counts)
         self._weights /= self._weights.mean()
         if n_classes is None:
             self._targets = labels[None, used].astype(np.float64)
-            start = np.average(self._targets, axis=1, weights=self._weights)
+            start = loss.start(self._targets, self._weights)
         else:
             self._classes, numbers = np.unique(labels[used], return_inverse=True)
             ones = (numbers == np.arange(len(self._classes))[:, None]).astype(np.float64)
@@ -105,8 +110,11 @@ class Boosting:
             gradients, hessians = self._derivatives()
             gradient_unit = _unit(np.abs(gradients).max(), LARGEST_BITS)
             hessian_unit = min(_unit(hessians.max(), LARGEST_BITS), _unit(hessians.sum(axis=1).max(), SUM_BITS))
-            growth = Growth(self.leaves, LEAF_ROWS, RIDGE * hessian_unit, self._rate * hessian_unit / gradient_unit)
+            rate = self._rate * hessian_unit / gradient_unit
+            growth = Growth(self.leaves, self._loss.leaf_rows(LEAF_ROWS), RIDGE * hessian_unit, rate)
             grown = self._rows.grow(_integers(gradients, gradient_unit), _integers(hessians, hessian_unit), growth)
+            if self._n_classes is None:
+                grown = self._loss.renewed(grown, self._targets - self._raw, self._weights, self._rate)
             self._raw += grown.values
             nodes = grown[:-1]
             kept = kept or [np.empty((count, *part.shape), part.dtype) for part in nodes]
@@ -118,7 +126,7 @@ class Boosting:
     def _derivatives(self) -> tuple[Array, Array]:
         """Return the gradients and hessians of the loss, (outputs, rows)."""
         if self._n_classes is None:
-            return self._weights * (self._raw - self._targets), self._weights[None]
+            return self._loss.derivatives(self._raw, self._targets, self._weights)
         P = expit(self._raw) if len(self._raw) == 1 else softmax(self._raw, axis=0)
         return self._weights * (P - self._targets), self._weights * P * (1 - P)
 
@@ -141,7 +149,7 @@ class Boosting:
         batches = row_batches(len(features), 8 * features.shape[1], BATCH_BYTES * self._threads)
         found = np.concatenate([predict_trees(trees, features[rows], is_class, self._threads) for rows in batches])
         if self._n_classes is None:
-            return found
+            return self._loss.output(found)
         every = np.zeros((len(features), self._n_classes))
         every[:, self._classes] = found
         return every
@@ -220,6 +228,8 @@ def grow_blend(
     is_class: bool,
     may_go_on: Callable[[int], bool],
     watch: Callable[[Array], None] = lambda _: None,
+    loss_of: LossOf | None = None,
+    losses_of_rows: Callable[[Array, Array], Array] | None = None,
 ) -> Blend:
     """Grow the trees of all folds while their blend with the other predictions improves, and return the best blend.
 
@@ -227,9 +237,11 @@ def grow_blend(
 
     ``sizes`` has the boostings of all folds for each size of trees. ``held_out`` has the features of the held-out rows
     of each fold, and ``predicted`` what the other model predicts for them, all folds one after the other. ``watch``
-    receives what the trees predict for these rows after each step.
+    receives what the trees predict for these rows after each step. ``loss_of`` is by default the logarithmic loss, or
+    the squared error of numbers; ``losses_of_rows`` has that of each row, if it is a mean over rows.
     """
-    loss_of = log_loss if is_class else squared_error
+    rows_of = losses_of_rows if loss_of else log_losses if is_class else squared_errors
+    loss_of = loss_of or (log_loss if is_class else squared_error)
     best, least = Blend((), 0, 0.0, predicted), loss_of(predicted, labels, weights)
     races = [Race(boosts, least, predicted) for boosts in sizes]
     for n_trees in range(STEP, most + 1, STEP):
@@ -251,9 +263,9 @@ def grow_blend(
                     least = losses[found]
                     best = Blend(race.boosts, n_trees, float(SHARES[found]), race.blended)
         races = [race for race in races if race.waited < PATIENCE]
-        if len(labels) >= RACE_ROWS:
-            leader = row_losses(best.predicted, labels, is_class)
-            behind = [clearly_worse(row_losses(race.blended, labels, is_class), leader, weights) for race in races]
+        if len(labels) >= RACE_ROWS and rows_of is not None:
+            leader = rows_of(best.predicted, labels)
+            behind = [clearly_worse(rows_of(race.blended, labels), leader, weights) for race in races]
             races = [race for race, late in zip(races, behind, strict=True) if not late]
     return best
 
@@ -281,21 +293,19 @@ def mixed(predicted: Array, by_trees: Array, share: float) -> Array:
     return found
 
 
-def row_losses(predicted: Array, labels: Array, is_class: bool) -> Array:
-    """Return the logarithmic loss of the probabilities of each row, or the squared error of a number."""
-    if is_class:
-        return np.asarray(-np.log(np.maximum(predicted[np.arange(len(predicted)), labels], LEAST)))
-    return np.asarray((predicted[:, 0] - labels) ** 2)
-
-
 def log_loss(P: Array, labels: Array, weights: Array) -> float:
     """Return the weighted mean logarithmic loss of probabilities."""
-    return float(np.average(row_losses(P, labels, True), weights=weights))
+    return float(np.average(log_losses(P, labels), weights=weights))
 
 
 def squared_error(predicted: Array, targets: Array, weights: Array) -> float:
     """Return the weighted mean squared error."""
-    return float(np.average(row_losses(predicted, targets, False), weights=weights))
+    return float(np.average(squared_errors(predicted, targets), weights=weights))
+
+
+def tempered(P: Array, temperature: float) -> Array:
+    """Return probabilities whose logarithms are divided by a temperature."""
+    return np.asarray(softmax(np.log(np.maximum(P, LEAST)) / temperature, axis=1))
 
 
 def best_temperature(P: Array, labels: Array, weights: Array) -> float:

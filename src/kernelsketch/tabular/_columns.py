@@ -18,6 +18,7 @@ import numpy as np
 from .._array import Array
 from .._warnings import warn_user
 from ..exceptions import ColumnWarning, InputError
+from ._choices import DROPPED, dropped, infinite_column, settled
 from ._features import ABSENT, Features
 from ._frame import (
     CATEGORY,
@@ -39,7 +40,7 @@ from ._values import (
     unreadable_row,
 )
 
-MOST_CATEGORIES = 100  # features per column; rarer categories share one feature
+MOST_CATEGORIES = 100  # features per column by default; rarer categories share one feature
 LEAST_ROWS = 2  # with which a category gets a feature of its own
 ENOUGH_ROWS = 100  # of each category in the mean, from which on 0/1 features say as much as mean targets
 LEAST_TEXTS, LEAST_LENGTH = 30, 10  # distinct values and their mean length, above which categories are also free text
@@ -85,6 +86,8 @@ class ColumnPlan:
         Numbers and dates in the usual notation, such as 1234.56 and 2021-12-31, have ``""``.
     text : FreeText or None
         Numbers that stand for free text.
+    choice : {"", "category", "dropped"}
+        What ``categorical_features`` or ``drop`` decided.
     """
 
     name: str
@@ -98,6 +101,7 @@ class ColumnPlan:
     is_number: bool = False
     notation: str = ""
     text: FreeText | None = field(default=None, repr=False, hash=False)
+    choice: str = ""
 
     @property
     def is_used(self) -> bool:
@@ -114,15 +118,20 @@ class ColumnPlan:
         return found + ([(f"{self.name}: missing", False)] if self.has_missing else [])
 
 
-def plan_column(column: Column, targets: TargetOrder | None = None) -> ColumnPlan:
+def plan_column(
+    column: Column, targets: TargetOrder | None = None, max_categories: int | None = MOST_CATEGORIES
+) -> ColumnPlan:
     """Decide from the training rows what is done to a column.
 
     With ``targets``, free text becomes only those numbers that are correlated with them.
     """
-    return replace(_plan(column, targets), notation=column.notation or "")
+    if column.choice == DROPPED:
+        return ColumnPlan(column.name, column.kind, "not used: dropped", choice=DROPPED)
+    plan = _plan(column, targets, max_categories)
+    return replace(plan, notation=column.notation or "", choice=column.choice)
 
 
-def _plan(column: Column, targets: TargetOrder | None) -> ColumnPlan:
+def _plan(column: Column, targets: TargetOrder | None, max_categories: int | None) -> ColumnPlan:
     missing = column.missing
     count = int(missing.sum())
     some = 0 < count < len(missing)
@@ -133,7 +142,8 @@ def _plan(column: Column, targets: TargetOrder | None) -> ColumnPlan:
     present = column.values[~missing]
     if column.kind == CATEGORY:
         targets = None if targets is None else targets.take(~missing)
-        return _plan_category(column.name, present, targets, count, some, note, tail)
+        may_be_text = column.choice != CATEGORY
+        return _plan_category(column.name, present, targets, count, some, note, tail, may_be_text, max_categories)
     if column.kind == DATE:
         parts = tuple(part for part in DATE_PARTS if len(np.unique(date_part(present, part))) > 1)
         if not parts and not some:
@@ -148,25 +158,34 @@ def _plan(column: Column, targets: TargetOrder | None) -> ColumnPlan:
 
 
 def _plan_category(
-    name: str, present: Array, targets: TargetOrder | None, count: int, some: bool, note: str, tail: str
+    name: str,
+    present: Array,
+    targets: TargetOrder | None,
+    count: int,
+    some: bool,
+    note: str,
+    tail: str,
+    may_be_text: bool,
+    max_categories: int | None,
 ) -> ColumnPlan:
     counts, most = Counter(present.tolist()), "up to " if targets is None else ""
     values = sorted(counts, key=lambda value: (-counts[value], value))
     if len(values) == 1 and not some:
         return ColumnPlan(name, CATEGORY, f"not used: it has one category{note}", count)
     if len(values) > 20 and len(values) > 0.9 * len(present):
-        text = _free_text(values, present, targets)
+        text = _free_text(values, present, targets) if may_be_text else None
         if text is not None:
             words = f"text: {most}{text.in_words}{note}{tail}"
             return ColumnPlan(name, CATEGORY, words, count, has_missing=some, text=text)
         return ColumnPlan(name, CATEGORY, f"not used: nearly every row has its own category{note}", count)
-    kept = tuple(value for value in values[:MOST_CATEGORIES] if counts[value] >= LEAST_ROWS)
+    kept = tuple(value for value in values[:max_categories] if counts[value] >= LEAST_ROWS)
     rare = len(kept) < len(values)
     if len(kept) == 0 and not some:
         return ColumnPlan(name, CATEGORY, f"not used: no category has two rows{note}", count)
     words = f"{len(values)} categories{note}"
     words += f", {len(values) - len(kept)} of them rare" if rare else ""
-    text = _free_text(values, present, targets) if sum(map(len, values)) > LEAST_LENGTH * len(values) else None
+    is_long = may_be_text and sum(map(len, values)) > LEAST_LENGTH * len(values)
+    text = _free_text(values, present, targets) if is_long else None
     words += f"; text: {most}{text.in_words}" if text else ""
     return ColumnPlan(name, CATEGORY, words + tail, count, categories=kept, has_other=rare, has_missing=some, text=text)
 
@@ -179,7 +198,7 @@ def _free_text(values: list[str], present: Array, targets: TargetOrder | None) -
 
 def _has_text(column: Column) -> bool:
     """Return whether a column of categories has words in common."""
-    if column.kind != CATEGORY:
+    if column.kind != CATEGORY or column.choice:
         return False
     values = sorted(set(column.values[~column.missing].tolist()))
     return len(values) > LEAST_TEXTS and is_free_text(values)
@@ -255,6 +274,7 @@ class TablePlan:
     columns: tuple[ColumnPlan, ...]
     named: bool
     statistics: Statistics | None = None
+    infinity: str = "error"  # or "missing"
     features: tuple[Feature, ...] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -277,10 +297,17 @@ class TablePlan:
         columns = list(self.columns)
         for i in statistics.levels.columns:
             columns[i] = replace(columns[i], treatment=f"{columns[i].treatment}{WITH_MEANS}")
-        return TablePlan(tuple(columns), self.named, statistics)
+        return replace(self, columns=tuple(columns), statistics=statistics)
 
     @classmethod
-    def of(cls, table: Table, targets: TargetOrder | None = None) -> TablePlan:
+    def of(
+        cls,
+        table: Table,
+        targets: TargetOrder | None = None,
+        *,
+        max_categories: int | None = MOST_CATEGORIES,
+        infinity: str = "error",
+    ) -> TablePlan:
         """Learn the plan from a table of training rows, and which words of text matter from the targets."""
         if targets is not None:
             targets = targets._replace(n_texts=max(1, sum(map(_has_text, table.columns))))
@@ -288,14 +315,23 @@ class TablePlan:
             doubt = column.doubt or _merged_integers(column)
             if doubt:
                 warn_user(f"column {column.name!r} {doubt}", ColumnWarning)
-        plan = cls(tuple(plan_column(column, targets) for column in table.columns), table.named)
+        columns = tuple(plan_column(column, targets, max_categories) for column in table.columns)
+        plan = cls(columns, table.named, infinity=infinity)
         if not plan.features:
-            first = plan.columns[0]
+            first = next((column for column in columns if column.choice != DROPPED), columns[0])
             raise InputError(
                 f"no column of X can be used; for example, column {first.name!r} is {first.treatment}. Pass columns "
                 "whose values differ between rows."
             )
         return plan
+
+    def drops(self, names: list[str], named: bool) -> Array:
+        """Return flags of the columns of a table that the plan leaves out, so that they are not read."""
+        if named and self.named:
+            left_out = {plan.name for plan in self.columns if plan.choice == DROPPED}
+            return np.array([name in left_out for name in names], bool)
+        are_all = len(names) == len(self.columns)
+        return np.array([are_all and self.columns[i].choice == DROPPED for i in range(len(names))], bool)
 
     def encode(self, table: Table, owner: str = "the model") -> Features:
         """Return the features of rows, with NaN where a number is missing. Errors name the ``owner``."""
@@ -331,21 +367,35 @@ class TablePlan:
         return before is None or before.is_number or before.column != self.features[i].column
 
     def _matched(self, table: Table, owner: str) -> list[Column]:
-        """Return the columns in the order of the plan, by name if both have names."""
+        """Return the columns in the order of the plan, by name if both have names. Dropped ones need not be there."""
+        kept = [plan for plan in self.columns if plan.choice != DROPPED]
         if not (self.named and table.named):
-            if len(table.columns) != len(self.columns):
+            if len(table.columns) == len(kept):
+                given = iter(table.columns)
+                found = {plan.name: next(given) for plan in kept}
+            elif len(table.columns) == len(self.columns):
+                found = {plan.name: column for plan, column in zip(self.columns, table.columns, strict=True)}
+            else:
                 raise InputError(
                     f"X has {len(table.columns)} features, but {owner} is expecting {len(self.columns)} features as "
                     "input: pass the columns of the training rows in the same order, or a data frame with their names."
                 )
-            return table.columns
+            return [self._settled(plan, found, table.n_rows) for plan in self.columns]
         found = {column.name: column for column in table.columns}
-        lost = [plan.name for plan in self.columns if plan.name not in found]
+        lost = [plan.name for plan in kept if plan.name not in found]
         if lost:
             plural, it = ("s", "them") if len(lost) > 1 else ("", "it")
             shown = ", ".join(map(repr, lost[:5])) + (" ..." if len(lost) > 5 else "")
             raise InputError(f"X lacks the column{plural} {shown}, on which the model was trained: add {it}.")
-        return [found[plan.name] for plan in self.columns]
+        return [self._settled(plan, found, table.n_rows) for plan in self.columns]
+
+    def _settled(self, plan: ColumnPlan, found: dict[str, Column], n_rows: int) -> Column:
+        """Return the column of a plan as the user decided for the training rows."""
+        if plan.choice == DROPPED or not plan.is_used:
+            return found.get(plan.name, dropped(plan.name, n_rows))
+        column = found[plan.name]
+        column = infinite_column(column) if plan.kind == NUMBER and column.kind == CATEGORY else column
+        return settled(column, plan.choice, self.infinity, plan.categories)
 
 
 def _encode_column(plan: ColumnPlan, column: Column, numbers: Array) -> Array | None:

@@ -14,30 +14,39 @@ from sklearn.utils.validation import _check_sample_weight, _check_y, check_consi
 
 from .._array import Array
 from .._estimator import PlainParameters, check_labels_known, numeric_targets, plain_labels
+from .._losses import TABLE_LOSSES
 from .._validation import check_n_jobs, row_batches
 from .._weighted import row_counts
 from ..exceptions import InputError, InputTypeError, ParameterError, Setting
 from ..linear import whole_or_nothing
 from ..serving import decided_classes
 from ._boosting import mixed, predict_trees
-from ._columns import ColumnPlan, TablePlan
+from ._choices import INFINITY, chosen, dropping
+from ._columns import MOST_CATEGORIES, ColumnPlan, TablePlan
 from ._effort import EFFORTS, Clock, effort_of, summary_of
 from ._explain import Explains, background_of
 from ._file import Persistent
-from ._frame import DATE
+from ._frame import DATE, Table
 from ._free_text import TargetOrder
+from ._goals import CLASS_SCORES, NUMBER_SCORES, Goal, decided
 from ._html import HtmlRepr
 from ._importances import importances, plot_importances
 from ._intervals import Intervals, check_coverage
 from ._learn import Learner
 from ._neighbors import warn_about_neighbors
 from ._read import read_table, warn_about_names
+from ._root_link import RootLink
 from ._together import Together
 from ._trees import Trees
 from ._views import Views
 from ._weights import small_seed_of
 
 MOST_EXPONENT = 30  # of 2: targets beyond are scaled
+D2_NAMES = {  # of held-out scores: the share of the loss of the best constant that a model avoids
+    "absolute_error": "D2 of the absolute error",
+    "quantile": "D2 of the pinball loss",
+    "poisson": "D2 of the Poisson deviance",
+}
 BATCH_BYTES = 1 << 22  # per thread, of the columns of views that a prediction holds at a time: they stay in the cache
 
 
@@ -47,6 +56,10 @@ class TabularModel(PlainParameters, HtmlRepr, Explains, Persistent, BaseEstimato
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "effort": [StrOptions(set(EFFORTS)), dict],
         "budget": [Interval(Real, 0, None, closed="neither"), None],
+        "categorical_features": ["array-like", None],
+        "max_categories": [Interval(Integral, 1, None, closed="left"), None],
+        "drop": ["array-like", None],
+        "infinity": [StrOptions(set(INFINITY))],
         "verbose": ["verbose"],
         "random_state": ["random_state"],
         "n_jobs": [Integral, None],
@@ -57,6 +70,8 @@ class TabularModel(PlainParameters, HtmlRepr, Explains, Persistent, BaseEstimato
     _views: Views
     _trees: Trees | None
     _temperature: float  # that divides decision values
+    _link: RootLink | None  # from predictions of the linear model to counts
+    threshold_: float | None
     _importances: Array
     _intervals: Intervals | None  # None in a file of an earlier version, or if the folds repeat rows
     _exponent: int  # of 2, in whose power the targets of a regression are measured
@@ -78,10 +93,12 @@ class TabularModel(PlainParameters, HtmlRepr, Explains, Persistent, BaseEstimato
 
     @property
     def held_out_metric_(self) -> str:
-        """Name of ``held_out_score_``: accuracy, balanced accuracy, weighted accuracy, or R2."""
+        """Name of ``held_out_score_``: ``scoring``, accuracy, balanced accuracy, weighted accuracy, R2 or D2."""
         check_is_fitted(self)
+        if self._scored is not None:
+            return self._scored
         if not self._is_class:
-            return "R2"
+            return D2_NAMES.get(self._loss, "R2")
         class_weight = self.model_.class_weight
         if class_weight is None:
             return "accuracy"
@@ -101,21 +118,24 @@ class TabularModel(PlainParameters, HtmlRepr, Explains, Persistent, BaseEstimato
             raise ParameterError(
                 Setting("budget", self.budget), " cannot shorten the effort of an earlier fit: pass budget=None."
             )
+        goal = self._goal()
         clock, threads = Clock(self.budget), check_n_jobs(self.n_jobs)
-        table = read_table(X)
+        table = chosen(read_table(X, dropping(self.drop)), self.categorical_features, self.infinity)
         y = self._targets(y)
         check_consistent_length(np.empty(table.n_rows), y)
         if table.n_rows < 2:
             raise InputError(f"X has {table.n_rows} row (n_samples = 1): pass at least 2 rows.")
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, np.empty((len(y), 0)), ensure_non_negative=True)
-        together = Together.of(table, groups, time)
+        together = Together.of(
+            _only(X, [part for part in (groups, time) if isinstance(part, str)], table), groups, time
+        )
         used, sample_weight = _used_rows(sample_weight)
         exponent = 0 if self._is_class else _exponent(y)
         seed = small_seed_of(self.random_state)
         counted = table if used is None else table.some(used)
         targets = TargetOrder.of(y if used is None else y[used], is_class=self._is_class)
-        plan = TablePlan.of(counted, targets)
+        plan = TablePlan.of(counted, targets, max_categories=self.max_categories, infinity=self.infinity)
         features, levels = plan.encode(table), plan.levels(counted)
         numbers = levels.numbers(table.columns) if levels.columns else None
         n_rows, dates = table.n_rows, [column for column in table.columns if column.kind == DATE]
@@ -137,6 +157,7 @@ class TabularModel(PlainParameters, HtmlRepr, Explains, Persistent, BaseEstimato
             levels=levels,
             numbers=numbers,
             together=together,
+            goal=goal,
         ).learn()
         if together is None and learned.errors is not None:
             warn_about_neighbors(dates, learned.errors, is_class=self._is_class)
@@ -147,8 +168,15 @@ class TabularModel(PlainParameters, HtmlRepr, Explains, Persistent, BaseEstimato
         self._plan, self._views, self.model_ = plan, learned.views, learned.model
         self._trees, self.trees_share_ = learned.trees, learned.trees_share
         self.held_out_score_, self.held_out_error_, others = learned.held_out
+        self._scored, self._loss = goal.scoring, goal.loss
+        if exponent and goal.score is not None:
+            self.held_out_score_, self.held_out_error_ = (
+                scaled(score, exponent * goal.score.unit) for score in (self.held_out_score_, self.held_out_error_)
+            )
         self.held_out_scores_ = others if exponent == 0 else _scaled(others, exponent)
-        self._temperature, self._intervals = learned.temperature, learned.intervals
+        self._temperature, self._intervals, self._link = learned.temperature, learned.intervals, learned.link
+        if self._is_class:
+            self.threshold_ = learned.threshold
         self.effort_ = learned.effort.settings()
         self._exponent = exponent
         self.n_features_in_ = len(plan.columns)
@@ -177,6 +205,9 @@ class TabularModel(PlainParameters, HtmlRepr, Explains, Persistent, BaseEstimato
 
         return say
 
+    def _goal(self) -> Goal:
+        raise NotImplementedError
+
     def _targets(self, y: Any) -> Array:
         raise NotImplementedError
 
@@ -185,8 +216,11 @@ class TabularModel(PlainParameters, HtmlRepr, Explains, Persistent, BaseEstimato
         columns, threads = self._views.transform(features), check_n_jobs(self.n_jobs)
         if not self._is_class:
             found = np.asarray(self.model_.predict(columns))[:, None]
+            if self._link is not None:
+                found = self._link.means(found)
             if self._trees is not None:
-                found = mixed(found, predict_trees(self._trees, features, False, threads), self.trees_share_)
+                by_trees = predict_trees(self._trees, features, False, threads)
+                found = mixed(found, by_trees if self._link is None else np.exp(by_trees), self.trees_share_)
             return found
         if self._trees is None:
             return np.asarray(self.model_.decision_function(columns)).reshape(len(features), -1) / self._temperature
@@ -202,7 +236,7 @@ class TabularModel(PlainParameters, HtmlRepr, Explains, Persistent, BaseEstimato
     def _batches(self, X: Any) -> Iterator[Array]:
         """Yield the features of a table, a few rows at a time."""
         check_is_fitted(self)
-        table = read_table(X)
+        table = read_table(X, self._plan.drops)
         warn_about_names(self._plan, table, type(self).__name__)
         features = self._plan.encode(table, type(self).__name__)
         row_bytes = 8 * sum(self._views.widths) + 8 * features.shape[1]
@@ -276,8 +310,33 @@ class GCWSTabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc
         Seconds of wall time that the fit may take. If the table is too large for that, it takes fewer rows first, and
         only where few rows are left fewer hashes, values of C, steps and trees. It is no hard limit: reading the table
         is not shortened, and below a few seconds the fit may take longer.
+    categorical_features : array-like of str, int or bool, default=None
+        Columns that are categories whatever their values are, such as postcodes and other codes that are numbers: their
+        names, their positions, or a flag for each column, as for scikit-learn's ``HistGradientBoostingClassifier``.
+        Whole numbers of all types have one name, so that 1, 1.0 and "1.0" are the same category. Other columns are what
+        their types and values say: text, and pandas' "category" of any values, are categories.
+    max_categories : int or None, default=100
+        Largest number of categories of a column that have a feature of their own, the most frequent first. The rarer
+        ones share one more feature. None is no limit. More features take more time and memory, and with more than 1,500
+        features times classes there are no trees.
+    drop : array-like of str, int or bool, default=None
+        Columns that are left out, such as identifiers and what is only known later: their names, their positions, or a
+        flag for each column. They are not read, and may be missing at prediction.
+    infinity : {"error", "missing"}, default="error"
+        Whether an infinite number is an error or a missing value.
     class_weight : dict, "balanced" or None, default=None
         Weights of classes, as for :class:`GCWSClassifier`.
+    scoring : str or None, default=None
+        Score, by its name in scikit-learn, that held-out rows choose by: C, the blend with trees, and where it depends
+        on the classes that are decided, the threshold of two classes: ``"accuracy"``, ``"balanced_accuracy"``,
+        ``"f1"`` (of ``classes_[1]``), ``"f1_macro"``, ``"f1_weighted"``, ``"neg_log_loss"``, ``"neg_brier_score"``,
+        ``"roc_auc"``, ``"roc_auc_ovr"``, ``"roc_auc_ovr_weighted"`` or ``"average_precision"``. Rows count by
+        ``sample_weight``, not by ``class_weight``. Scores of decided classes vary much between rows, so the log-loss
+        chooses the blend for them. None chooses C by the accuracy and the blend by the log-loss.
+    threshold : "auto", float or None, default="auto"
+        Probability of ``classes_[1]`` from which on :meth:`predict` returns this class, of two. ``"auto"`` lets
+        held-out rows choose it for a ``scoring`` that depends on it. None, and ``"auto"`` for other scores, mean the
+        most probable class.
     verbose : int, default=0
         1 reports each stage.
     random_state : int, RandomState instance or None, default=0
@@ -300,25 +359,29 @@ class GCWSTabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc
         The work of the fit, with what the clock of a budget decided: the name of the ``effort``, ``n_rows`` (None for
         all), ``n_components``, ``Cs``, and the largest ``n_steps`` and ``n_trees``. In a table of at least three times
         ``n_kernel_rows`` rows the kernel machine learns from so many rows, and the trees from the others.
+    threshold_ : float or None
+        Probability of ``classes_[1]`` from which on :meth:`predict` returns it. None means the most probable class.
     model_ : GCWSClassifier
         The linear model on the columns of the views of all folds, with its calibration.
     trees_share_ : float
         Share of the boosted trees in the blend. 0 means that the model has no trees.
     held_out_score_ : float
-        Accuracy on the training rows that the folds held out. The rows of each fold are scored with the C, the
-        calibration and the share of the trees that the other folds choose. Where all classes but the largest have one
-        row together, or no class has two, the folds repeat rows, and then it says nothing.
+        Accuracy, or the score of ``scoring``, on the training rows that the folds held out. The rows of each fold are
+        scored with the C, the calibration, the share of the trees and the threshold that the other folds choose. Where
+        all classes but the largest have one row together, or no class has two, the folds repeat rows, and then it says
+        nothing.
     held_out_error_ : float
         Standard error of ``held_out_score_``, with the correction of Nadeau and Bengio for folds that share training
         rows. NaN if the folds repeat rows.
     held_out_metric_ : str
-        Name of ``held_out_score_``: ``"accuracy"``, ``"balanced accuracy"`` with ``class_weight="balanced"``, or
-        ``"weighted accuracy"`` with other weights of classes.
+        Name of ``held_out_score_``: that of ``scoring``, or ``"accuracy"``, ``"balanced accuracy"`` with
+        ``class_weight="balanced"``, or ``"weighted accuracy"`` with other weights of classes.
     held_out_scores_ : dict
         Further scores of the same rows: ``"baseline_accuracy"``, the share of the largest class, ``"log_loss"``, and
-        with two classes ``"auc"``. Rows count as in ``held_out_score_``.
+        with two classes ``"auc"``, and with ``scoring`` ``"accuracy"``. Rows count by their weight and that of their
+        class.
     n_features_in_ : int
-        Number of columns of X.
+        Number of columns of X, with those that are dropped.
     feature_names_in_ : array of shape (n_features,)
         Names of the columns, if X had names.
 
@@ -336,7 +399,7 @@ class GCWSTabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc
     had rare categories, and else as absent. A column of more than 20 categories, of which some have few rows, also has
     the mean target of each category as a feature, or with 3 to 10 classes the share of each class; each fold learns its
     own means from its training rows. Free text becomes numbers of those of its words and runs of characters that are
-    correlated with the target. Infinity is an error; numbers beyond the range of the training rows count as its end.
+    correlated with the target. Numbers beyond the range of the training rows count as its end.
 
     Examples
     --------
@@ -356,6 +419,8 @@ class GCWSTabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **TabularModel._parameter_constraints,
         "class_weight": [dict, StrOptions({"balanced"}), None],
+        "scoring": [StrOptions(set(CLASS_SCORES)), None],
+        "threshold": [StrOptions({"auto"}), Interval(Real, 0, 1, closed="both"), None],
     }
     _is_class = True
 
@@ -364,14 +429,26 @@ class GCWSTabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc
         effort: str | dict[str, Any] = "default",
         *,
         budget: float | None = None,
+        categorical_features: Any = None,
+        max_categories: int | None = MOST_CATEGORIES,
+        drop: Any = None,
+        infinity: str = "error",
         class_weight: Any = None,
+        scoring: str | None = None,
+        threshold: str | float | None = "auto",
         verbose: int = 0,
         random_state: Any = 0,
         n_jobs: int | None = None,
     ) -> None:
         self.effort = effort
         self.budget = budget
+        self.categorical_features = categorical_features
+        self.max_categories = max_categories
+        self.drop = drop
+        self.infinity = infinity
         self.class_weight = class_weight
+        self.scoring = scoring
+        self.threshold = threshold
         self.verbose = verbose
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -395,7 +472,7 @@ class GCWSTabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc
         groups : array of shape (n_samples,) or str, default=None
             What each row belongs to, for example a customer, or the name of a column of X. Rows of one group are held
             out together, so that the choices and ``held_out_score_`` are those of rows of new groups. A column stays
-            a feature: drop it from X if new rows have other values.
+            a feature unless ``drop`` names it as well.
         time : array of shape (n_samples,) or str, default=None
             Dates or numbers that order the rows, or the name of a column of X. Each fold then holds out rows that are
             later than all of its training rows, in the second half of the rows, so that the choices and
@@ -417,6 +494,9 @@ class GCWSTabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc
         check_is_fitted(self)
         return len(self.classes_)
 
+    def _goal(self) -> Goal:
+        return Goal(True, self.scoring, self.threshold)
+
     def _targets(self, y: Any) -> Array:
         if y is None:
             raise InputError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
@@ -426,6 +506,7 @@ class GCWSTabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc
         classes = np.unique(y)
         if len(classes) < 2:
             raise InputError(f"y has only one class, {classes.tolist()[0]!r}: pass rows of at least 2 classes.")
+        self._goal().check_classes(len(classes))
         labels: Array = y
         return labels
 
@@ -440,7 +521,8 @@ class GCWSTabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc
         Returns
         -------
         values : array of shape (n_samples,) or (n_samples, n_classes)
-            Two classes have one decision value per row. It is above 0 for ``classes_[1]``.
+            Two classes have one decision value per row. It is above 0 where ``classes_[1]`` is the more probable class;
+            a ``threshold_`` changes neither it nor the probabilities.
         """
         values = self._values_of(X)
         return values[:, 0] if values.shape[1] == 1 else values
@@ -457,6 +539,8 @@ class GCWSTabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc
         -------
         labels : array of shape (n_samples,)
         """
+        if self.threshold_ is not None:
+            return np.asarray(self.classes_[decided(self.predict_proba(X), self.threshold_)])
         values = self._values_of(X)
         return np.asarray(self.classes_[decided_classes(values)])
 
@@ -522,11 +606,24 @@ class GCWSTabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc
 class GCWSTabularRegressor(RegressorMixin, TabularModel):  # type: ignore[misc]
     """Predict a number for each row of a table as it is: numbers, categories, dates and gaps.
 
-    It prepares the table as :class:`GCWSTabularClassifier` does, and learns ridge regression on the codes.
+    It prepares the table as :class:`GCWSTabularClassifier` does, and learns ridge regression on the codes, or a
+    quantile, or counts.
 
     Parameters
     ----------
-    effort, budget, verbose, random_state, n_jobs
+    effort, budget, categorical_features, max_categories, drop, infinity
+        As for :class:`GCWSTabularClassifier`.
+    loss : {"squared_error", "absolute_error", "quantile", "poisson"}, default="squared_error"
+        What is learned: the mean, the median, the quantile ``quantile``, or the mean of counts, which are numbers from
+        0 on whose spread grows with their mean: predictions are above 0, and the Poisson deviance chooses the blend.
+        Of a quantile, about the share ``quantile`` of new rows is below the predictions.
+    quantile : float, default=0.5
+        The quantile that ``loss="quantile"`` predicts, between 0 and 1. Other losses do not use it.
+    scoring : str or None, default=None
+        Score, by its name in scikit-learn, by which held-out rows choose C and the blend with trees: ``"r2"``,
+        ``"neg_mean_squared_error"``, ``"neg_root_mean_squared_error"``, ``"neg_mean_absolute_error"`` or
+        ``"neg_mean_poisson_deviance"``. None is that of the loss.
+    verbose, random_state, n_jobs
         As for :class:`GCWSTabularClassifier`.
 
     Attributes
@@ -538,13 +635,16 @@ class GCWSTabularRegressor(RegressorMixin, TabularModel):  # type: ignore[misc]
     trees_share_ : float
         Share of the boosted trees in the blend. 0 means that the model has no trees.
     held_out_score_, held_out_error_ : float
-        Coefficient of determination on the training rows that the folds held out, and its standard error.
+        Coefficient of determination on the training rows that the folds held out, and its standard error: 1 minus the
+        loss over that of the best constant. Other losses than squared errors have their own, D2; with ``scoring`` it is
+        that score.
         Below 10 rows the folds repeat rows: then the score says nothing, and the error is NaN.
     held_out_metric_ : str
-        ``"R2"``.
+        ``"R2"``, ``"D2 of the absolute error"``, ``"D2 of the pinball loss"``, ``"D2 of the Poisson deviance"``, or the
+        name of ``scoring``.
     held_out_scores_ : dict
         Further scores of the same rows: ``"rmse"``, the root mean square error, and ``"baseline_rmse"``, that of
-        predicting the mean.
+        predicting the mean; with other losses also theirs, such as ``"mean_absolute_error"``.
 
     See Also
     --------
@@ -560,6 +660,12 @@ class GCWSTabularRegressor(RegressorMixin, TabularModel):  # type: ignore[misc]
     True
     """
 
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **TabularModel._parameter_constraints,
+        "loss": [StrOptions(set(TABLE_LOSSES))],
+        "quantile": [Interval(Real, 0, 1, closed="neither")],
+        "scoring": [StrOptions(set(NUMBER_SCORES)), None],
+    }
     _is_class = False
 
     def __init__(
@@ -567,12 +673,26 @@ class GCWSTabularRegressor(RegressorMixin, TabularModel):  # type: ignore[misc]
         effort: str | dict[str, Any] = "default",
         *,
         budget: float | None = None,
+        categorical_features: Any = None,
+        max_categories: int | None = MOST_CATEGORIES,
+        drop: Any = None,
+        infinity: str = "error",
+        loss: str = "squared_error",
+        quantile: float = 0.5,
+        scoring: str | None = None,
         verbose: int = 0,
         random_state: Any = 0,
         n_jobs: int | None = None,
     ) -> None:
         self.effort = effort
         self.budget = budget
+        self.categorical_features = categorical_features
+        self.max_categories = max_categories
+        self.drop = drop
+        self.infinity = infinity
+        self.loss = loss
+        self.quantile = quantile
+        self.scoring = scoring
         self.verbose = verbose
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -596,7 +716,7 @@ class GCWSTabularRegressor(RegressorMixin, TabularModel):  # type: ignore[misc]
         groups : array of shape (n_samples,) or str, default=None
             What each row belongs to, for example a customer, or the name of a column of X. Rows of one group are held
             out together, so that the choices and ``held_out_score_`` are those of rows of new groups. A column stays
-            a feature: drop it from X if new rows have other values.
+            a feature unless ``drop`` names it as well.
         time : array of shape (n_samples,) or str, default=None
             Dates or numbers that order the rows, or the name of a column of X. Each fold then holds out rows that are
             later than all of its training rows, in the second half of the rows, so that the choices and
@@ -610,11 +730,27 @@ class GCWSTabularRegressor(RegressorMixin, TabularModel):  # type: ignore[misc]
         """
         return self._fit(X, y, sample_weight, groups, time, progress)
 
+    def _goal(self) -> Goal:
+        return Goal(False, self.scoring, None, self.loss, self.quantile)
+
     def _targets(self, y: Any) -> Array:
         if y is None:
             raise InputError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
         y = numeric_targets(y, type(self).__name__)
-        return np.asarray(_check_y(y, multi_output=False, y_numeric=True, estimator=self), np.float64)
+        targets: Array = np.asarray(_check_y(y, multi_output=False, y_numeric=True, estimator=self), np.float64)
+        self._check_counts(targets)
+        return targets
+
+    def _check_counts(self, y: Array) -> None:
+        """Refuse targets that are no counts where counts are learned or scored."""
+        deviance = "neg_mean_poisson_deviance"
+        if "poisson" in self.loss or self.scoring == deviance:
+            setting = Setting("loss", self.loss) if self.loss == "poisson" else Setting("scoring", deviance)
+            if (y < 0).any():
+                row = int(np.argmax(y < 0))
+                raise InputError(setting, f" needs counts, but y has {y[row]:g} in row {row}: pass numbers from 0 on.")
+            if not y.any():
+                raise InputError(setting, " needs counts, but all of y is 0: pass rows with some counts above 0.")
 
     def predict(self, X: Any) -> Array:
         """Predict the targets of rows.
@@ -657,13 +793,22 @@ class GCWSTabularRegressor(RegressorMixin, TabularModel):  # type: ignore[misc]
         threads, found = check_n_jobs(self.n_jobs), []
         for features in self._batches(X):
             found.append(intervals.bounds(self._values(features)[:, 0], features, coverage, threads))
-        return self._unscaled(np.concatenate(found))
+        ends = np.concatenate(found)
+        return self._unscaled(ends if self._link is None else np.maximum(ends, 0))  # counts are not below 0
 
     def _unscaled(self, values: Array) -> Array:
         """Return values in the units of the targets; those beyond the largest number are that number."""
         most = np.finfo(np.float64).max
         with np.errstate(over="ignore"):
-            return np.clip(np.ldexp(values, self._exponent), -most, most)
+            found: Array = np.clip(np.ldexp(values, self._exponent), -most, most)
+            return found
+
+
+def _only(X: Any, names: list[str], table: Table) -> Table:
+    """Return the table with the columns of these names alone, which may be among the dropped ones."""
+    if not names:
+        return table
+    return read_table(X, lambda every, _: np.array([name not in names for name in every], bool))
 
 
 def _used_rows(weights: Array | None) -> tuple[Array | None, Array | None]:
@@ -682,9 +827,14 @@ def _used_rows(weights: Array | None) -> tuple[Array | None, Array | None]:
 
 def _scaled(scores: dict[str, float], exponent: int) -> dict[str, float]:
     """Return errors in units of the targets; those beyond the largest number are that number."""
+    return {name: scaled(score, exponent) for name, score in scores.items()}
+
+
+def scaled(score: float, exponent: int) -> float:
+    """Return a score times a power of 2, or the largest number of its sign."""
     most = np.finfo(np.float64).max
     with np.errstate(over="ignore"):
-        return {name: float(min(np.ldexp(score, exponent), most)) for name, score in scores.items()}
+        return float(np.clip(np.ldexp(score, exponent), -most, most))
 
 
 def _exponent(y: Array) -> int:

@@ -13,13 +13,16 @@ from ..exceptions import InputError, ParameterError
 from ..linear import LINEAR_MODELS, estimator_content, restored_model
 from ..serving import MODEL_SCHEMA, stored_versions
 from ..storage import OPTIONAL, Field, Schema, Tensor, Tensors, Text, With, load_file, nested, save_file
+from ._choices import CHOICES, DROPPED, INFINITY
 from ._columns import DATE_PARTS, ColumnPlan, TablePlan
 from ._effort import effort_of
 from ._features import ABSENT, Features
 from ._frame import CATEGORY, DATE, NUMBER
 from ._free_text import restored_texts, stored_texts
+from ._goals import CLASS_SCORES, NUMBER_SCORES
 from ._intervals import Intervals
 from ._notation import check_notation
+from ._root_link import RootLink
 from ._statistics import Levels, Statistics
 from ._trees import NODE_TYPES, Trees
 from ._views import LARGEST, VIEWS, Scales, Views
@@ -52,17 +55,21 @@ _TREES = _tensors_of_trees(TREES)
 SCHEMA = Schema(
     kind="a tabular model",
     format=TABULAR_FORMAT,
-    version=4,  # 1: three views at most, no temperature; 2: no cycles of dates, no free text, no mean targets
-    # 3: no background rows, no intervals
+    # 1: three views at most, no temperature; 2: no cycles of dates, no free text, no mean targets; 3: no background
+    # rows, no intervals, no choices about columns, no threshold, no counts
+    version=4,
     fields={
         "estimator": Field(str),
         "parameters": Field(dict),
         "effort": Field(dict, required=False),  # the work of the fit; if it is not there, that of the name
         "named": Field(bool),  # whether the columns had names
+        "infinity": Field(str, required=False),  # one of INFINITY; "error" if it is not there
         "views": Field(str),  # their names, with commas between them
         "trees_share": Field(float, 0, 1),  # of the boosted trees in the blend; 0 if there are none
         "temperature": Field(float, 0.01, 100, required=False),  # that divides decision values; 1 if it is not there
-        "held_out_score": Field(float, most=1),
+        "threshold": Field(float, 0, 1, required=False),  # of the probability of the second of two classes
+        "scoring": Field(str, required=False),  # name of the score of held-out rows; if it is not there, the usual one
+        "held_out_score": Field(float, most=1, required=False),  # not known if it is not there
         "held_out_error": Field(float, 0, required=False),  # of the score; not known if it is not there
         "held_out_scores": Field(dict, required=False),  # numbers by name
         "exponent": Field(int, -1100, 1100),  # the targets of a regressor are multiples of this power of 2
@@ -76,6 +83,7 @@ SCHEMA = Schema(
         "column_missing": Tensor("i8", ("columns",)),
         "column_flags": Tensor("u1", ("columns", len(FLAGS))),
         "column_parts": Tensor("u1", ("columns", "date parts")),  # the first ones of DATE_PARTS
+        "column_choices": Tensor("u1", ("columns",), OPTIONAL),  # numbers in CHOICES, if the user made some
         "column_notations": Text("columns"),  # if one of them is not the plain one
         "category_counts": Tensor("i8", ("columns",)),
         "categories": Text("categories"),
@@ -88,6 +96,7 @@ SCHEMA = Schema(
         "means.columns": Tensor("i8", ("columns with means",), With("means.values")),
         "means.counts": Tensor("i8", ("columns with means",), With("means.values")),  # of categories with names
         "means.names": Text("categories with means"),
+        "link": Tensor("f8", ("numbers of a link",), OPTIONAL, finite=True),  # those of RootLink
         "importances": Tensor("f8", ("columns",), finite=True),
         "background.numbers": Tensor("f8", ("background rows", "feature numbers"), OPTIONAL),
         "background.positions": Tensor("i4", ("background rows", "columns with flags"), With("background.numbers")),
@@ -179,15 +188,17 @@ def save_tabular(model: Any, path: Path, *, background: bool = True) -> None:
         tensors |= _means_tensors(plan.statistics)
     if any(column.notation for column in columns):
         tensors["column_notations"] = [column.notation for column in columns]
+    if any(column.choice for column in columns):
+        tensors["column_choices"] = np.array([CHOICES.index(column.choice) for column in columns], np.uint8)
     whole = {
         "estimator": type(model).__name__,
         "parameters": _parameters(model),
         "effort": model.effort_,
         "named": plan.named,
+        "infinity": plan.infinity,
         "views": ",".join(views.names),
         "trees_share": float(model.trees_share_),
         "temperature": float(model._temperature),
-        "held_out_score": float(model.held_out_score_),
         "held_out_scores": model.held_out_scores_,
         "exponent": model._exponent,
         "versions": stored_versions(),
@@ -195,6 +206,14 @@ def save_tabular(model: Any, path: Path, *, background: bool = True) -> None:
     }
     if np.isfinite(model.held_out_error_):
         whole["held_out_error"] = float(model.held_out_error_)
+    if np.isfinite(model.held_out_score_):
+        whole["held_out_score"] = float(model.held_out_score_)
+    if getattr(model, "threshold_", None) is not None:
+        whole["threshold"] = float(model.threshold_)
+    if model._scored is not None:
+        whole["scoring"] = model._scored
+    if model._link is not None:
+        tensors["link"] = np.array(model._link)
     save_file(path, SCHEMA, whole, tensors)
 
 
@@ -226,8 +245,15 @@ def _parameters(model: Any) -> dict[str, Any]:
         elif isinstance(value, dict) and name == "effort":
             kept[name] = effort_of(value).settings()
         elif name != "class_weight":
-            kept[name] = value.item() if isinstance(value, np.generic) else value
+            kept[name] = _plain(value)
     return kept
+
+
+def _plain(value: Any) -> Any:
+    """Return a parameter, whose arrays are lists then, as a header can hold it."""
+    if value is None or isinstance(value, str) or not hasattr(value, "__len__"):
+        return value.item() if isinstance(value, np.generic) else value
+    return [_plain(item) for item in value]
 
 
 def read_tabular(path: Path, kinds: dict[str, Any]) -> Any:
@@ -259,7 +285,10 @@ def _restore(kind: Any, header: dict[str, Any], tensors: Tensors, path: str) -> 
     except ParameterError as error:
         raise InputError(f"{path} is damaged: {error}") from None
     columns = tuple(_columns(tensors))
-    plan = TablePlan(columns, header["named"], _statistics(columns, head, tensors))
+    infinity = header.get("infinity", "error")
+    if infinity not in INFINITY:
+        raise InputError(f"{path} is damaged: infinity={infinity[:60]!r} is not known.")
+    plan = TablePlan(columns, header["named"], _statistics(columns, head, tensors), infinity)
     model._plan, model._views, model.model_ = plan, _views(plan, header["views"], tensors), head
     if not model._views.is_bounded() or not (np.abs(inner["offset"]) < LARGEST).all():
         raise InputError(f"{path} is damaged: its scales give numbers that single precision cannot hold.")
@@ -269,7 +298,23 @@ def _restore(kind: Any, header: dict[str, Any], tensors: Tensors, path: str) -> 
     model._temperature = float(header.get("temperature", 1.0))
     model._intervals = _intervals(plan, head, tensors)
     model._exponent = int(header["exponent"])
-    model.held_out_score_ = float(header["held_out_score"])
+    model.held_out_score_ = float(header.get("held_out_score", np.nan))
+    model._scored, model._link = header.get("scoring"), None
+    if model._scored is not None and model._scored not in (
+        CLASS_SCORES if hasattr(head, "classes_") else NUMBER_SCORES
+    ):
+        raise InputError(f"{path} is damaged: scoring={model._scored[:60]!r} is not known.")
+    if hasattr(head, "classes_"):
+        model.threshold_ = header.get("threshold")
+        if model.threshold_ is not None and len(head.classes_) != 2:
+            raise InputError(f"{path} is damaged: it has a threshold, but not two classes.")
+    else:
+        model._loss = model.loss
+    if "link" in tensors:
+        if hasattr(head, "classes_") or len(tensors["link"]) != 3 or not (tensors["link"][1:] >= 0).all():
+            raise InputError(f"{path} is damaged: its link from roots to counts is not one.")
+        model._link = RootLink(*map(float, tensors["link"]))
+        model._loss = "poisson"
     model.held_out_error_ = float(header.get("held_out_error", np.nan))
     model.held_out_scores_ = _scores(header.get("held_out_scores", {}), path)
     if (model._trees is None) != (model.trees_share_ == 0) or model.trees_share_ >= 1:
@@ -355,6 +400,9 @@ def _columns(tensors: Tensors) -> list[ColumnPlan]:
     if (tensors["category_counts"] < 0).any() or (ends[-1] if len(ends) else 0) != len(categories):
         raise InputError("the categories do not fit the columns.")
     texts = restored_texts(tensors, len(ends))
+    choices = tensors.get("column_choices", np.zeros(len(ends), np.uint8))
+    if (choices >= len(CHOICES)).any():
+        raise InputError("column_choices has a choice that is not known.")
     found = []
     for i, name in enumerate(tensors["column_names"]):
         start = int(ends[i] - tensors["category_counts"][i])
@@ -368,6 +416,7 @@ def _columns(tensors: Tensors) -> list[ColumnPlan]:
                 parts=tuple(part for part, there in zip(DATE_PARTS, parts[i], strict=False) if there),
                 notation=notations[i] if notations else "",
                 text=texts[i],
+                choice=CHOICES[choices[i]],
                 **{flag: bool(there) for flag, there in zip(FLAGS, tensors["column_flags"][i], strict=True)},
             )
         )
@@ -376,7 +425,9 @@ def _columns(tensors: Tensors) -> list[ColumnPlan]:
 
 
 def _check_kind(column: ColumnPlan) -> None:
-    """Refuse a column that makes features which its kind does not have."""
+    """Refuse a column that makes features which its kind does not have, or a choice about it does not allow."""
+    if (column.choice == DROPPED and column.is_used) or (column.choice == CATEGORY and column.kind != CATEGORY):
+        raise InputError(f"column {column.name!r} is a {column.kind}, which does not fit the choice {column.choice!r}.")
     kinds = {
         NUMBER: column.is_number,
         DATE: bool(column.parts),

@@ -1,6 +1,7 @@
 """Tables as lists of columns, and the inference of what a column of Python objects holds.
 
 A column holds numbers (float64, NaN where a value is missing), dates (datetime64, NaT) or categories (strings, None).
+What infinity means is decided later, in ``_choices.py``.
 Columns of Python objects are inferred: numbers, dates, both also stored as text, or categories.
 """
 
@@ -11,7 +12,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._array import Array
-from ..exceptions import InputError
 from ._values import (
     DATE_UNIT,
     LARGEST_EXACT,
@@ -36,6 +36,7 @@ class Column(NamedTuple):
     texts: Array | None = None  # of numbers and dates: the text that they were, or integers that float64 does not hold
     notation: str | None = None  # of texts that are numbers or dates
     doubt: str = ""  # a warning for those who train on the column
+    choice: str = ""  # of the user: "category" if it is one whatever its values are, "dropped" if it is left out
 
     @property
     def missing(self) -> Array:
@@ -65,7 +66,6 @@ def column_of(name: str, raw: str, values: Array) -> Column:
     """Return a column of values that are numbers, dates or categories, or whose kind is to be inferred."""
     if raw == NUMBER:
         found = values.astype(np.float64)
-        refuse_infinity(name, found)
         large = values.dtype.kind in "iu" and bool((np.abs(found) >= LARGEST_EXACT).any())
         return Column(name, NUMBER, found, texts=values if large else None)
     if raw == DATE:
@@ -73,15 +73,6 @@ def column_of(name: str, raw: str, values: Array) -> Column:
     if raw == CATEGORY:
         return Column(name, CATEGORY, map_distinct(values, category_text))
     return _inferred(name, values)
-
-
-def refuse_infinity(name: str, values: Array) -> None:
-    infinite = np.isinf(values)
-    if infinite.any():
-        row = int(infinite.argmax())
-        raise InputError(
-            f"column {name!r} contains infinity (row {row}): replace it by a finite number or by a missing value (NaN)."
-        )
 
 
 def _inferred(name: str, objects: Array) -> Column:
@@ -111,7 +102,6 @@ def column_of_texts(name: str, texts: Array) -> Column:
         return Column(name, CATEGORY, map_distinct(texts, category_text), reading.note, doubt=reading.doubt)
     if reading.is_date:
         return Column(name, DATE, values, reading.note, texts, reading.notation, reading.doubt)
-    refuse_infinity(name, values)
     return Column(name, NUMBER, values, reading.note, texts, reading.notation, reading.doubt)
 
 

@@ -33,7 +33,7 @@ from ..linear import (
     shuffled_folds,
 )
 from ..serving import Calibration, decided_classes
-from ._boosting import Blend, best_temperature, clearly_worse
+from ._boosting import Blend, best_temperature, clearly_worse, tempered
 from ._effort import (
     WEIGHTS_SHARE,
     Clock,
@@ -44,9 +44,11 @@ from ._effort import (
     rows_of_kernel,
 )
 from ._features import Features
+from ._goals import Goal
 from ._intervals import Curve, Intervals
 from ._neighbors import Errors
-from ._scores import CrossFitted, HeldOut, others_of
+from ._root_link import RootLink
+from ._scores import CrossFitted, HeldOut, best_shift, chances_of, others_of
 from ._statistics import NO_LEVELS, Levels, Statistics, learn_statistics, outputs_of
 from ._together import Together
 from ._tree_fit import Apart, TreeFit, can_grow
@@ -58,7 +60,7 @@ from ._weights import targets_of
 class Learned(NamedTuple):
     """A trained model: views of the features, a linear model on their codes, and trees with a share in the blend.
 
-    The logarithms of the probabilities of the blend are divided by ``temperature``.
+    The logarithms of the probabilities of the blend are divided by ``temperature``. ``threshold`` decides two classes.
     ``held_out`` has the scores of the held-out rows. ``effort`` is the work that was done, with what the clock decided.
     """
 
@@ -70,6 +72,8 @@ class Learned(NamedTuple):
     held_out: HeldOut
     effort: Effort
     statistics: Statistics | None
+    threshold: float | None = None
+    link: RootLink | None = None
     intervals: Intervals | None = None  # None if there are no held-out rows
     errors: Errors | None = None
 
@@ -95,11 +99,12 @@ class Learner:
         levels: Levels = NO_LEVELS,
         numbers: Array | None = None,
         together: Together | None = None,
+        goal: Goal | None = None,
     ) -> None:
         self._features, self._is_number, self._y, self._sample_weight = features, is_number, y, sample_weight
         self._is_class, self._class_weight = is_class, class_weight
         self._effort, self._clock, self._seed, self._threads, self._say = effort, clock, seed, threads, say
-        self._progress = progress
+        self._progress, self._goal = progress, goal or Goal(is_class)
         self._levels, self._numbers = levels, numbers
         self._together, self._rows = together, np.arange(len(y))
         self._statistics: Statistics | None = None
@@ -152,12 +157,18 @@ class Learner:
         test = np.concatenate([fold.test for fold in folds])
         values = self._held_out(members, codes, folds, labels, weights)
         numbers = np.repeat(np.arange(len(folds)), [len(fold.test) for fold in folds])
-        C, predicted, calibration, crossed = self._choose(values, labels[test], weights[test], numbers)
-        curve = None if self._is_class or self._repeats else self._curve(members, codes, folds, C, values)
-        model = self._fit(model.set_params(C=C), codes, calibration)
+        counts = weights[test] if self._sample_weight is None else self._sample_weight[test]
+        if self._sample_weight is None and self._is_class:
+            counts = np.ones(len(test))
+        chosen = self._choose(values, labels[test], weights[test], counts, numbers)
+        C, predicted, calibration, crossed = chosen
+        curve = None if self._repeats else self._curve(members, codes, folds, C, values)
+        link = calibration if isinstance(calibration, RootLink) else None
+        model = self._fit(model.set_params(C=C), codes, calibration if link is None else None)
         del codes
         self._say(f"trained with C={C:g}, {self._clock.elapsed:.1f} s")
         given: dict[str, Any] = {"is_class": self._is_class, "effort": self._effort, "clock": self._clock}
+        given["goal"] = self._goal
         tree_fit = TreeFit(*whole, used, apart, threads=self._threads, **given)
         blend, trees = tree_fit.blended(folds, predicted, crossed)
         self._effort = tree_fit.effort
@@ -167,17 +178,22 @@ class Learner:
         held_out = crossed.held_out()
         if self._repeats:
             held_out = held_out._replace(error=np.nan)
-        temperature = best_temperature(blend.predicted, labels[test], weights[test]) if self._is_class else 1.0
-        intervals, errors = None, None
-        if not self._repeats:
-            sizes = (
-                1 - crossed.probabilities[np.arange(len(test)), labels[test]]
-                if self._is_class
-                else (crossed.labels - crossed.predicted[:, 0])
-            )
-            errors = Errors(self._rows[test], sizes, labels[test], plain.take(test))
-            intervals = self._intervals(errors.features, crossed, curve, predicted, blend, apart is not None)
+        temperature, threshold = 1.0, None
+        if self._is_class:
+            temperature = best_temperature(blend.predicted, labels[test], weights[test])
+            P = tempered(blend.predicted, temperature)
+            chances = chances_of(P, labels[test], weights[test], counts)
+            threshold = self._goal.threshold_of(P, labels[test], counts, chances)
+        elif self._goal.share is not None:
+            shift = best_shift(self._goal, blend.predicted, labels[test], weights[test])
+            mean = model.fitted_.mean + shift / (1 - blend.share)  # so that the blend moves by the shift
+            model.fitted_ = replace(model.fitted_, mean=mean)
         found = Learned(views, model, trees, blend.share, temperature, held_out, self._effort, self._statistics)
+        found = found._replace(threshold=threshold, link=link)
+        if self._repeats:
+            return found
+        errors = Errors(self._rows[test], crossed.errors, labels[test], plain.take(test))
+        intervals = self._intervals(errors.features, crossed, curve, predicted, blend, apart is not None)
         return found._replace(intervals=intervals, errors=errors)
 
     def _used(self) -> Array | None:
@@ -211,10 +227,19 @@ class Learner:
         """Return class numbers, or the targets of a regression."""
         return np.unique(self._y, return_inverse=True)[1] if self._is_class else self._y
 
+    @property
+    def _learned(self) -> Array:
+        """Return what the kernel machine learns: labels, numbers, or the roots of counts."""
+        return np.sqrt(self._y) if self._goal.loss == "poisson" else self._y
+
     def _linear(self, n_components: int, widths: list[int], C: float = 1.0) -> Any:
         common: dict[str, Any] = {"views": widths, "C": C, "random_state": self._seed, "n_jobs": self._threads}
         if self._is_class:
             return GCWSClassifier(n_components, class_weight=self._class_weight, **common)
+        if self._goal.loss == "absolute_error":  # a median is best near a mean without outliers
+            common |= {"loss": "huber"}
+        if self._goal.loss == "quantile":
+            common |= {"loss": "quantile", "quantile": self._goal.share}
         return GCWSRegressor(n_components, **common)
 
     def _fit_to_budget(self, counted: Array, can_set_apart: bool) -> None:
@@ -229,7 +254,7 @@ class Learner:
             model = self._linear(hashes, views.widths, 10.0).set_params(tol=1e-2)
             start = self._clock.elapsed
             with ignored_scales():
-                model.fit(columns, self._y[part])
+                model.fit(columns, self._learned[part])
             return self._clock.elapsed - start
 
         self._effort = fitting_effort(self._effort, len(counted), self._clock, pilot, can_set_apart=can_set_apart)
@@ -357,15 +382,19 @@ class Learner:
             so_far = np.concatenate([weights[earlier.test] for earlier in folds[: number + 1]])
             of_Cs: list[Array] = []
             with ignored_scales():
-                path = held_out_values(model, own, self._y, fold, self._effort.Cs, self._sample_weight, report=report)
+                path = held_out_values(
+                    model, own, self._learned, fold, self._effort.Cs, self._sample_weight, report=report
+                )
                 for found in islice(path, n_Cs):
-                    scored[len(of_Cs)].append(self._row_losses(found, labels[fold.test]))
+                    losses = self._row_losses(found, labels[fold.test])
+                    can_stop = losses is not None
+                    scored[len(of_Cs)] += [] if losses is None else [losses]
                     of_Cs.append(found)
                     if len(of_Cs) < n_Cs and not self._has_time(begun, number, len(of_Cs), n_Cs):
                         n_Cs = len(of_Cs)
                         self._effort = replace(self._effort, Cs=tuple(sorted(self._effort.Cs)[:n_Cs]))
                         break
-                    if last_is_clearly_worse(scored[: len(of_Cs)], so_far):
+                    if can_stop and last_is_clearly_worse(scored[: len(of_Cs)], so_far):
                         n_Cs = len(of_Cs) - 1
                         break
             values.append(of_Cs)
@@ -384,11 +413,16 @@ class Learner:
         still = n_folds * passes[done] + passes_of(Cs[done]) - all_done
         return bool(self._clock.elapsed + (self._clock.elapsed - begun) / all_done * still <= self._until)
 
-    def _row_losses(self, found: Array, labels: Array) -> Array:
-        """Return the error of each row: 1 for a wrong class, or the squared error of a number."""
+    def _row_losses(self, found: Array, labels: Array) -> Array | None:
+        """Return the error of each row: 1 for a wrong class, or the loss of a number; None if another score counts."""
         if self._is_class:
+            if self._goal.scoring not in (None, "accuracy"):
+                return None
             return np.asarray(decided_classes(found) != labels, np.float64)
-        return np.asarray((found[:, 0] - labels) ** 2, np.float64)
+        of_rows = self._goal.loss_of_rows
+        if self._goal.loss == "poisson" or of_rows is None:
+            return None
+        return np.asarray(of_rows(found, labels), np.float64)
 
     def _weighted(self, plain: Views, rows: Array, number: int, n_parts: int) -> Views:
         """Return views with weights that are learned from the training rows of a fold.
@@ -411,7 +445,7 @@ class Learner:
         views = weighted_views(
             plain,
             self._features.take(rows),
-            targets_of(self._y[rows], is_class=self._is_class),
+            targets_of(self._learned[rows], is_class=self._is_class),
             n_steps=self._effort.n_steps,
             seed=self._seed + number,
             progress=may_go_on,
@@ -422,24 +456,41 @@ class Learner:
         return views
 
     def _choose(
-        self, values: list[list[Array]], labels: Array, weights: Array, folds: Array
-    ) -> tuple[float, Array, Calibration | None, CrossFitted]:
+        self, values: list[list[Array]], labels: Array, weights: Array, counts: Array, folds: Array
+    ) -> tuple[float, Array, Calibration | RootLink | None, CrossFitted]:
         """Return the best C, what its models predict for the held-out rows, and the calibration of these.
 
         The last are predictions with the C and the calibration that the folds other than that of a row choose.
         """
         joined = [np.concatenate(of_C).astype(np.float64) for of_C in zip(*values, strict=True)]
         losses = [self._row_losses(found, labels) for found in joined]
-        gains = [1 - of_C if self._is_class else -of_C for of_C in losses]
+        gains = [1 - of_C if self._is_class else -of_C for of_C in losses if of_C is not None]
         n_classes = int(self._labels().max()) + 1 if self._is_class else 0
 
-        def chosen(rows: Any) -> tuple[int, Calibration | None]:
-            best = int(np.argmax([np.average(of_C[rows], weights=weights[rows]) for of_C in gains]))
+        def score_of(found: Array, rows: Any) -> float:
+            """Return the score of the user with one value of C."""
+            given = (labels[rows], weights[rows], counts[rows])
+            if not self._is_class:
+                link = RootLink.of(found[rows, 0], *given[:2])
+                return -self._goal.blend_loss(link.means(found[rows]), *given[:2])
+            P = fit_calibration(found[rows], given[0], n_classes, given[1], common_slope=True).probabilities(
+                found[rows]
+            )
+            threshold = self._goal.threshold_of(P, given[0], given[2], chances_of(P, *given))
+            return self._goal.value(P, given[0], given[2], threshold)
+
+        def chosen(rows: Any) -> tuple[int, Calibration | RootLink | None]:
+            means = [np.average(of_C[rows], weights=weights[rows]) for of_C in gains]
+            best = int(np.argmax(means or np.nan_to_num([score_of(found, rows) for found in joined], nan=-np.inf)))
+            if self._goal.loss == "poisson":
+                return best, RootLink.of(joined[best][rows, 0], labels[rows], weights[rows])
             if not self._is_class:
                 return best, None
             return best, fit_calibration(joined[best][rows], labels[rows], n_classes, weights[rows])
 
-        def predicted(best: int, calibration: Calibration | None, rows: Any) -> Array:
+        def predicted(best: int, calibration: Calibration | RootLink | None, rows: Any) -> Array:
+            if isinstance(calibration, RootLink):
+                return calibration.means(joined[best][rows])
             return joined[best][rows] if calibration is None else calibration.probabilities(joined[best][rows])
 
         best, calibration = chosen(slice(None))
@@ -448,7 +499,7 @@ class Learner:
         for fold in np.unique(folds):
             crossed[folds == fold] = predicted(*chosen(others_of(folds, fold)), folds == fold)
         Cs = np.sort(np.asarray(self._effort.Cs))  # of which the values may have the first ones only
-        held_out = CrossFitted(crossed, labels, weights, folds, is_class=self._is_class)
+        held_out = CrossFitted(crossed, labels, weights, folds, is_class=self._is_class, goal=self._goal, counts=counts)
         return float(Cs[best]), of_best, calibration, held_out
 
     def _curve(
@@ -458,6 +509,8 @@ class Learner:
         n, at = len(folds), int(np.flatnonzero(np.sort(np.asarray(self._effort.Cs)) == C)[0])
         n_wide = (n + 1) // 2
         fewer = folds[0].train & folds[1].train & (self._counted() > 0)
+        if self._is_class or self._goal.loss != "squared_error":
+            return None
         if self._together is not None and self._together.is_time:
             return None  # the folds differ in their rows
         if n < 3 or not all(len(fold.test) for fold in folds) or np.count_nonzero(fewer) < 2:
@@ -491,12 +544,11 @@ class Learner:
             others = blend.predicted[rows, 0] - (1 - blend.share) * predicted[rows, 0]
             y, weights = crossed.labels[rows], crossed.weights[rows]
             gain = curve.gain(y, weights, others, blend.share, trees_apart=apart)
-        errors = crossed.labels - crossed.predicted[:, 0]
-        return Intervals.of_numbers(features, errors, crossed.weights, crossed.folds, gain)
+        return Intervals.of_numbers(features, crossed.errors, crossed.weights, crossed.folds, gain)
 
-    def _fit(self, model: Any, codes: PackedCodes, calibration: Calibration | None) -> Any:
+    def _fit(self, model: Any, codes: PackedCodes, calibration: Any) -> Any:
         with ignored_scales():
-            model.fit(codes, self._y, sample_weight=self._sample_weight, progress=self._report("training"))
+            model.fit(codes, self._learned, sample_weight=self._sample_weight, progress=self._report("training"))
         if calibration is not None:
             model.fitted_ = replace(model.fitted_, calibration=calibration)
             model.set_params(probability="calibrated")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from .._frames import check_distinct, frame_of, narwhals, numbers_of, pandas_typ
 from .._validation import refuse_huge
 from .._warnings import warn_user
 from ..exceptions import InputError, InputTypeError
+from ._choices import dropped
 from ._frame import CATEGORY, DATE, NUMBER, Column, Table, column_of
 from ._values import DATE_UNIT
 
@@ -22,25 +24,29 @@ OBJECT = "object"  # of a column whose kind is to be inferred
 MOST_CELLS = 1 << 26  # of a sparse matrix that is taken as a dense one
 
 
-def read_table(X: Any) -> Table:
-    """Return the columns of a table or an array."""
+def read_table(X: Any, drops: Drops | None = None) -> Table:
+    """Return the columns of a table or an array. Columns for which ``drops`` has a flag are not read."""
     if isinstance(X, Table):
-        return X
+        if drops is None:
+            return X
+        flags = _flags(drops, [column.name for column in X.columns], X.named)
+        pairs = zip(X.columns, flags, strict=True)
+        return X._replace(columns=[dropped(part.name, X.n_rows) if flag else part for part, flag in pairs])
     frame = frame_of(X)
     if frame is not None:
-        named = zip(frame.columns, frame.iter_columns(), strict=True)
-        return _table([(name, *_of_column(column)) for name, column in named], len(frame))
+        columns = list(frame.iter_columns())
+        return _table(list(frame.columns), lambda i: _of_column(columns[i]), len(frame), drops)
     if sparse.issparse(X):
         if X.shape[0] * X.shape[1] <= MOST_CELLS:
-            return _of_array(X.toarray())
+            return _of_array(X.toarray(), drops)
         raise InputTypeError(
             f"X is a sparse matrix of shape {X.shape}: pass it to GCWSClassifier or GCWSRegressor, or pass X.toarray() "
             "if it fits in memory."
         )
     if isinstance(X, (list, tuple)) and X and all(isinstance(row, dict) for row in X):
-        names = dict.fromkeys(name for row in X for name in row)
-        return _table([(name, OBJECT, _objects([row.get(name) for row in X])) for name in names], len(X))
-    return _of_array(X)
+        keys = list(dict.fromkeys(name for row in X for name in row))
+        return _table(keys, lambda i: (OBJECT, _objects([row.get(keys[i]) for row in X])), len(X), drops)
+    return _of_array(X, drops)
 
 
 def warn_about_names(plan: TablePlan, table: Table, owner: str) -> None:
@@ -57,14 +63,21 @@ def warn_about_names(plan: TablePlan, table: Table, owner: str) -> None:
 
 
 Raw = tuple[str, Array]
+Drops = Callable[[list[str], bool], Array]  # from the names of columns, and whether the user gave them, to flags
 
 
-def _table(parts: list[tuple[Any, str, Array]], n_rows: int) -> Table:
-    names = [str(name) for name, _, _ in parts]
+def _flags(drops: Drops | None, names: list[str], named: bool) -> list[bool]:
+    return [False] * len(names) if drops is None else drops(names, named).tolist()
+
+
+def _table(keys: list[Any], read: Callable[[int], Raw], n_rows: int, drops: Drops | None, named: bool = True) -> Table:
+    """Return the columns that a function reads by number."""
+    names = list(map(str, keys))
     check_distinct(names)
-    columns = [_column(name, raw, values) for name, (_, raw, values) in zip(names, parts, strict=True)]
+    flags = enumerate(_flags(drops, names, named))
+    columns = [dropped(names[i], n_rows) if flag else _column(names[i], *read(i)) for i, flag in flags]
     _check_shape(n_rows, len(columns))
-    return Table(columns, n_rows, True)
+    return Table(columns, n_rows, named)
 
 
 def _column(name: str, raw: str, values: Array) -> Column:
@@ -103,7 +116,7 @@ def _check_shape(n_rows: int, n_columns: int) -> None:
         )
 
 
-def _of_array(X: Any) -> Table:
+def _of_array(X: Any, drops: Drops | None) -> Table:
     try:
         values = np.asarray(X)
     except ValueError as error:
@@ -117,8 +130,8 @@ def _of_array(X: Any) -> Table:
         )
     _check_shape(*values.shape)
     raw = _raw_of(values.dtype, "X")
-    columns = [_column(f"x{i}", raw, values[:, i]) for i in range(values.shape[1])]
-    return Table(columns, len(values), False)
+    names = [f"x{i}" for i in range(values.shape[1])]
+    return _table(names, lambda i: (raw, values[:, i]), len(values), drops, named=False)
 
 
 def _raw_of(dtype: np.dtype[Any], what: str) -> str:

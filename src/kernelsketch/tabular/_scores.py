@@ -1,8 +1,8 @@
 """Held-out scores with standard errors, from predictions that owe nothing to the rows they are compared with.
 
-The held-out rows of all folds choose C, the calibration, the share of the trees and the temperature of a model. A score
-of the same rows would be optimistic. So the rows of each fold are scored with what the other folds choose: the models
-are there already, and only the choices are made again.
+The held-out rows of all folds choose C, the calibration, the share of the trees, the temperature, the shift of a
+quantile and the decision threshold of a model. A score of the same rows would be optimistic. So the rows of each fold
+are scored with what the other folds choose: the models are there already, and only the choices are made again.
 
 C. Nadeau, Y. Bengio. *Inference for the generalization error.* Machine Learning 52, 2003.
 """
@@ -13,11 +13,18 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import softmax
 from sklearn.metrics import roc_auc_score
 
 from .._array import Array
-from ._boosting import LEAST, LEAST_GAIN, SHARES, best_temperature, mixed, row_losses
+from ._boosting import LEAST_GAIN, SHARES, best_temperature, mixed, tempered
+from ._goals import LEAST, Goal, decided, jackknife_error, log_losses, squared_errors
+from ._quantiles import weighted_quantile
+
+NAMES = {  # of losses in further scores
+    "absolute_error": "mean_absolute_error",
+    "quantile": "mean_pinball_loss",
+    "poisson": "mean_poisson_deviance",
+}
 
 
 class HeldOut(NamedTuple):
@@ -32,17 +39,33 @@ class CrossFitted:
     """What held-out rows are predicted by choices that have not seen their folds.
 
     ``predicted`` are probabilities of classes or numbers (rows, 1), without trees, and ``folds`` the number of the fold
-    of each row.
+    of each row. ``counts`` are the weights of rows without those of classes, which count in scores that the user wants.
     """
 
-    def __init__(self, predicted: Array, labels: Array, weights: Array, folds: Array, *, is_class: bool) -> None:
+    def __init__(
+        self,
+        predicted: Array,
+        labels: Array,
+        weights: Array,
+        folds: Array,
+        *,
+        is_class: bool,
+        goal: Goal | None = None,
+        counts: Array | None = None,
+    ) -> None:
         self.labels, self.weights, self.folds, self._is_class = labels, weights, folds, is_class
+        self._goal, self._counts = goal or Goal(is_class), weights if counts is None else counts
+        self.blend_weights = self._counts if self._goal.blends_by_score else weights
         self._plain, self.predicted = predicted, predicted.copy()
         self._least = self._loss_of_others(predicted)
 
     def _loss_of_others(self, predicted: Array) -> Array:
-        """Return for each fold the sum of the losses of the rows of the other folds."""
-        own = np.bincount(self.folds, self.weights * row_losses(predicted, self.labels, self._is_class))
+        """Return for each fold the sum of the losses of the rows of the other folds, or their loss."""
+        if self._goal.loss_of_rows is None:
+            rows = [others_of(self.folds, fold) for fold in range(int(self.folds.max()) + 1)]
+            parts = ((predicted[part], self.labels[part], self.blend_weights[part]) for part in rows)
+            return np.array([self._goal.blend_loss(*part) for part in parts])
+        own = np.bincount(self.folds, self.blend_weights * self._goal.loss_of_rows(predicted, self.labels))
         return np.asarray(own.sum() - own)
 
     def add_trees(self, by_trees: Array) -> None:
@@ -55,18 +78,64 @@ class CrossFitted:
 
     def held_out(self) -> HeldOut:
         """Return the scores of the predictions."""
-        return self._class_scores() if self._is_class else self._number_scores()
+        found = self.probabilities if self._is_class else self.shifted
+        classes = self._decided(found) if self._is_class else found
+        usual = self._class_scores(found, classes) if self._is_class else self._number_scores(found)
+        score = self._goal.score
+        if score is None:
+            return usual
+        wanted = score.value(found, classes, self.labels, self._counts)
+        error = self._error_of(found, classes)
+        return HeldOut(wanted, error, ({"accuracy": usual.score} if self._is_class else {}) | usual.others)
 
-    def _class_scores(self) -> HeldOut:
-        P, labels, weights = self.probabilities, self.labels, self.weights
-        right = (self.predicted.argmax(axis=1) == labels).astype(np.float64)
+    def _error_of(self, P: Array, classes: Array) -> float:
+        """Return the standard error of the score that the user wants, as :meth:`_error` does."""
+        score, labels, counts = self._goal.score, self.labels, self._counts
+        assert score is not None
+        if self._is_class and score.row_losses is None:
+            # one right and one wrong row more of each class, so that a few right rows are not certain
+            extremes = [rows for column in P.T for rows in (column.argmax(), column.argmin())]
+            own = np.repeat(np.arange(P.shape[1]), 2)
+            worst = np.where(np.arange(len(own)) % 2, (own + 1) % P.shape[1], own)
+            P, classes = np.concatenate([P, P[extremes]]), np.append(classes, worst)
+            labels, counts = np.append(labels, own), np.append(counts, np.full(len(own), counts.mean()))
+
+        def value(rows: Array) -> float:
+            return score.value(P[rows], classes[rows], labels[rows], counts[rows])
+
+        return self._overlap * jackknife_error(value, labels)
+
+    def _decided(self, P: Array) -> Array:
+        """Return the classes that are decided with the thresholds that the other folds choose."""
+        if P.shape[1] != 2 or self._goal.threshold_of(P[:1], self.labels[:1], self._counts[:1]) is None:
+            return np.asarray(self.predicted.argmax(axis=1))
+        classes, chances = np.empty(len(P), np.int64), chances_of(P, self.labels, self.weights, self._counts)
+        for fold in np.unique(self.folds):
+            mine, others = self.folds == fold, others_of(self.folds, fold)
+            given = (P[others], self.labels[others], self._counts[others], chances[others])
+            classes[mine] = decided(P[mine], self._goal.threshold_of(*given))
+        return classes
+
+    @cached_property
+    def shifted(self) -> Array:
+        """Predictions of numbers after the last trees; those of a quantile have the shift that the other folds choose."""
+        found = self.predicted.copy()
+        for fold in np.unique(self.folds):
+            mine, others = self.folds == fold, others_of(self.folds, fold)
+            given = (self.predicted[others], self.labels[others], self.weights[others])
+            found[mine] += best_shift(self._goal, *given)
+        return found
+
+    def _class_scores(self, P: Array, classes: Array) -> HeldOut:
+        labels, weights = self.labels, self.weights
+        right = (classes == labels).astype(np.float64)
         accuracy = float(np.average(right, weights=weights))
         # one right and one wrong row more, so that a few right rows are not certain
         smoothed, mean = np.append(right, [0.0, 1.0]), weights.mean()
         error = self._error(smoothed - accuracy, np.append(weights, [mean, mean]))
         others = {
             "baseline_accuracy": float(np.bincount(labels, weights).max() / weights.sum()),
-            "log_loss": float(np.average(row_losses(P, labels, True), weights=weights)),
+            "log_loss": float(np.average(log_losses(P, labels), weights=weights)),
         }
         if P.shape[1] == 2 and np.unique(labels[weights > 0]).size == 2:
             others["auc"] = float(roc_auc_score(labels, P[:, 1], sample_weight=weights))
@@ -79,15 +148,29 @@ class CrossFitted:
         for fold in np.unique(self.folds):
             mine, others = self.folds == fold, others_of(self.folds, fold)
             temperature = best_temperature(self.predicted[others], self.labels[others], self.weights[others])
-            found[mine] = softmax(np.log(np.maximum(self.predicted[mine], LEAST)) / temperature, axis=1)
+            found[mine] = tempered(self.predicted[mine], temperature)
         return found
 
-    def _number_scores(self) -> HeldOut:
+    @property
+    def errors(self) -> Array:
+        """Errors of the predictions, with their sign, or what the probability of the true class lacks."""
+        if self._is_class:
+            return np.asarray(1 - self.probabilities[np.arange(len(self.labels)), self.labels])
+        return np.asarray(self.labels - self.shifted[:, 0])
+
+    def _number_scores(self, predicted: Array) -> HeldOut:
+        """Return one minus the loss over that of the best constant: R^2 for squared errors, and otherwise D^2."""
         weights = self.weights
-        losses = row_losses(self.predicted, self.labels, False)
+        losses = squared_errors(predicted, self.labels)
         deviations = (self.labels - np.average(self.labels, weights=weights)) ** 2
         loss, variance = (float(np.average(of_rows, weights=weights)) for of_rows in (losses, deviations))
         others = {"baseline_rmse": float(np.sqrt(variance)), "rmse": float(np.sqrt(loss))}
+        if self._goal.loss in NAMES:
+            constant = np.broadcast_to(self._goal.best_constant(self.labels, weights), (len(losses), 1))
+            losses, deviations = (self._goal.own_losses(of, self.labels) for of in (predicted, constant))
+            loss, variance = (float(np.average(of_rows, weights=weights)) for of_rows in (losses, deviations))
+            name = NAMES[self._goal.loss]
+            others |= {f"baseline_{name}": variance, name: loss}
         if variance == 0:
             return HeldOut(0.0, 0.0, others)
         error = self._error(losses - loss / variance * deviations, weights) / variance
@@ -99,10 +182,33 @@ class CrossFitted:
         Models of different folds share rows, so their scores depend on one another. The factor is the correction of
         Nadeau and Bengio.
         """
-        n_folds = len(np.unique(self.folds))
-        overlap = n_folds / max(1, n_folds - 1)
         share = weights / weights.sum()
-        return float(np.sqrt((1 + overlap) * (share**2 @ differences**2)))
+        return float(np.sqrt((1 + self._ratio) * (share**2 @ differences**2)))
+
+    @property
+    def _ratio(self) -> float:
+        n_folds = len(np.unique(self.folds))
+        return n_folds / max(1, n_folds - 1)
+
+    @property
+    def _overlap(self) -> float:
+        return float(np.sqrt(1 + self._ratio))
+
+
+def chances_of(P: Array, labels: Array, weights: Array, counts: Array) -> Array:
+    """Return probabilities of classes among rows that count without the weights of classes."""
+    heavy, plain = (np.bincount(labels, of_rows, P.shape[1]) for of_rows in (weights, counts))
+    if np.array_equal(heavy, plain):
+        return P
+    found: Array = P * np.divide(plain, heavy, out=np.zeros(len(plain)), where=heavy > 0)
+    return np.asarray(found / np.maximum(found.sum(axis=1, keepdims=True), LEAST))
+
+
+def best_shift(goal: Goal, predicted: Array, labels: Array, weights: Array) -> float:
+    """Return what predictions of a quantile lack so that the right share of rows is below; 0 for other losses."""
+    if goal.share is None:
+        return 0.0
+    return float(weighted_quantile(labels - predicted[:, 0], weights, goal.share))
 
 
 def others_of(folds: Array, fold: int) -> Array:

@@ -31,7 +31,9 @@ from ._boosting import (
 )
 from ._effort import APART, END_SHARE, Clock, Effort
 from ._features import Features
+from ._goals import Goal
 from ._scores import CrossFitted
+from ._tree_losses import TreeLoss
 from ._trees import Trees
 
 PILOT_TREES, PILOT_ROWS = 2, 30_000  # whose time says whether a budget has room for more
@@ -66,10 +68,12 @@ class TreeFit:
         effort: Effort,
         clock: Clock,
         threads: int,
+        goal: Goal | None = None,
     ) -> None:
         self._features, self._labels, self._weights, self._used, self._apart = features, labels, weights, used, apart
         self._is_class, self.effort, self._clock, self._threads = is_class, effort, clock, threads
         self._n_classes = int(labels.max()) + 1 if is_class else 0
+        self._goal = goal or Goal(is_class)
 
     def blended(self, folds: list[Fold], predicted: Array, crossed: CrossFitted) -> tuple[Blend, Trees | None]:
         """Return the blend of the predictions for the held-out rows of all folds with trees, and the trees.
@@ -100,11 +104,13 @@ class TreeFit:
             held_out,
             predicted,
             crossed.labels,
-            crossed.weights,
+            crossed.blend_weights,
             most=self.effort.n_trees,
             is_class=self._is_class,
             may_go_on=self._room(sizes, alone),
             watch=crossed.add_trees,
+            loss_of=self._goal.blend_loss,
+            losses_of_rows=self._goal.loss_of_rows,
         )
         if not blend.n_trees:
             return blend, None
@@ -128,6 +134,7 @@ class TreeFit:
             threads=self._threads,
             leaves=LEAVES[0] if self._apart is None else MANY_LEAVES,
             rate=RATE if self._apart is None else MANY_RATE,
+            loss=TreeLoss.of(self._goal),
         )
 
     @cached_property
@@ -172,6 +179,7 @@ class TreeFit:
             effort=self.effort,
             clock=self._clock,
             threads=self._threads,
+            goal=self._goal,
         )
         boost = pilot._boosting(np.ones(len(few), bool))
         made = self._clock.elapsed

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import typer
 
-from ..._losses import CLASSIFIER_LOSSES, LOSSES, PROBABILITY_LOSSES, REGRESSOR_LOSSES, loss_named
+from ..._losses import CLASSIFIER_LOSSES, LOSSES, PROBABILITY_LOSSES, REGRESSOR_LOSSES, TABLE_LOSSES
 from .._errors import UsageError
 from .._file_roles import FileRole
 from .._option_groups import launcher, option
@@ -36,9 +36,10 @@ class LearningOptions:
     classes: bool = option(False, "Learn a class for each label, even if the labels are very many different numbers.")
     loss: str | None = option(
         None,
-        f"Loss function: {_listed(CLASSIFIER_LOSSES)}. With --regression: {_listed(REGRESSOR_LOSSES)}.",
+        f"Loss function: {_listed(CLASSIFIER_LOSSES)}. With --regression: {_listed(REGRESSOR_LOSSES)}. Of a table, "
+        f"with --regression: {_listed(TABLE_LOSSES)}, which is for counts.",
         metavar="LOSS",
-        choices=tuple(LOSSES),
+        choices=tuple(dict.fromkeys([*LOSSES, *TABLE_LOSSES])),
     )
     quantile: float | None = option(
         None,
@@ -71,7 +72,7 @@ class TableOptions:
     groups: str | None = option(
         None,
         "Column that says what a row belongs to, for example a customer. Rows of one group are held out together, so "
-        "that the score is that of new groups. It stays a feature.",
+        "that the score is that of new groups. It stays a feature unless --drop names it, too.",
         metavar="COLUMN",
     )
     time: str | None = option(
@@ -79,6 +80,42 @@ class TableOptions:
         "Column of dates or numbers that order the rows. Held-out rows are later than those that train, so that the "
         "score is that of later rows.",
         metavar="COLUMN",
+    )
+    categorical_features: list[str] | None = option(
+        None,
+        "Column of categories, whatever its values are, such as codes that are numbers: its name, or its number from 0 "
+        "in a file without names. Repeat the option for more columns.",
+        "--categorical",
+        metavar="COLUMN",
+    )
+    max_categories: int = option(
+        100,
+        "Largest number of categories of a column that have a feature of their own. The rarer ones share one.",
+        min=1,
+    )
+    drop: list[str] | None = option(
+        None,
+        "Column to leave out: its name, or its number from 0 in a file without names. It may be missing when the model "
+        "predicts. Repeat the option for more columns.",
+        metavar="COLUMN",
+    )
+    infinity: str = option(
+        "error",
+        "What an infinite number is: an error, or a missing value.",
+        choices=("error", "missing"),
+        metavar="error|missing",
+    )
+    scoring: str | None = option(
+        None,
+        "Score, by its name in scikit-learn, by which held-out rows choose C, the blend and the threshold, such as f1, "
+        "balanced_accuracy, roc_auc, neg_log_loss or neg_mean_absolute_error.",
+        metavar="SCORE",
+    )
+    threshold: str = option(
+        "auto",
+        "Probability from which on rows are of the second of two classes. auto lets held-out rows choose it for a "
+        "--scoring that depends on it; none is the most probable class.",
+        metavar="auto|none|NUMBER",
     )
     plain: bool = option(
         False, "Train without the table pipeline: hash the numeric columns, in bounded memory, with the options below."
@@ -91,8 +128,8 @@ class Train(RowsOptions, HashOptions, LearningOptions, TableOptions):
 
     A table (CSV, TSV, Parquet, Arrow) may hold numbers, categories, dates and gaps. The command prepares its columns,
     learns how relevant each is, chooses C by cross-validation and calibrates the probabilities, as
-    GCWSTabularClassifier does. The table must fit in memory. The options --regression, --balanced and --seed apply;
-    for the other options of learning and of the hash, add --plain.
+    GCWSTabularClassifier does. The table must fit in memory. The options --regression, --balanced, --quantile, --seed
+    and, for numbers, --loss apply; for the other options of learning and of the hash, add --plain.
 
     LIBSVM, NPY and NPZ files, sparse rows in Parquet, codes, and tables of numbers with --plain, may be larger than
     memory. The command hashes their rows as it reads them and keeps only the codes, in a temporary file. The solver
@@ -116,21 +153,35 @@ class Train(RowsOptions, HashOptions, LearningOptions, TableOptions):
     json: bool = json_flag()
 
     def __post_init__(self) -> None:
-        losses = REGRESSOR_LOSSES if self.regression else CLASSIFIER_LOSSES
+        of_numbers = tuple(dict.fromkeys([*REGRESSOR_LOSSES, *TABLE_LOSSES]))
+        losses = of_numbers if self.regression else CLASSIFIER_LOSSES
         if self.loss is not None and self.loss not in losses:
             task = "regression" if self.regression else "classification"
             raise UsageError(f"--loss {self.loss} is not a loss for {task}: use one of {', '.join(losses)}.")
-        if self.quantile is not None and (self.loss is None or loss_named(self.loss).parameter != "quantile"):
+        if self.quantile is not None and self.loss != "quantile":
             raise UsageError("--quantile belongs to --loss quantile: add it, or leave --quantile out.")
         if self.cv and self.C is not None:
             raise UsageError("--cv chooses C itself: leave --C out, or leave --cv out.")
-        for name in ("cv", "balanced", "classes"):
-            if self.regression and getattr(self, name):
+        self.threshold_value()
+        for name in ("cv", "balanced", "classes", "threshold"):
+            if self.regression and getattr(self, name) not in (False, "auto"):
                 raise UsageError(f"--{name} needs classes, and --regression predicts numbers: leave one of them out.")
         if self.groups is not None and self.time is not None:
             raise UsageError("--groups and --time exclude each other: pass one of them.")
         if self.budget is not None and not 0 < self.budget < float("inf"):
             raise UsageError(f"--budget must be a positive number of seconds, got {self.budget:g}.")
+
+    def threshold_value(self) -> str | float | None:
+        """Return --threshold as the estimator takes it."""
+        if self.threshold in ("auto", "none"):
+            return "auto" if self.threshold == "auto" else None
+        try:
+            value = float(self.threshold)
+        except ValueError:
+            value = -1.0
+        if not 0 <= value <= 1:
+            raise UsageError(f"--threshold must be auto, none or a probability from 0 to 1, got {self.threshold}.")
+        return value
 
     def is_given(self, name: str) -> bool:
         """Return whether the command line sets a parameter."""

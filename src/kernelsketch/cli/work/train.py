@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..._hash_parameters import hasher_for
+from ..._losses import LOSSES, TABLE_LOSSES
 from ..._rows import canonical_rows
 from ..._validation import check_n_jobs
 from ...exceptions import InputError, Setting
@@ -30,8 +31,11 @@ from .train_table import LABEL_COPIES, Labels, save_model, saved_lines, train_ta
 COPIES = 4  # of the codes that cross-validation holds at a time
 
 
-OF_TABLES = ("effort", "budget", "groups", "time")
-OF_PLAIN = ("n_components", "bits", "t_bits", "p", "gamma", "C", "cv", "loss", "tol", "max_iter", "temp_dir")
+OF_TABLES = (
+    *("effort", "budget", "groups", "time", "categorical_features", "max_categories", "drop", "infinity"),
+    *("scoring", "threshold"),
+)
+OF_PLAIN = ("n_components", "bits", "t_bits", "p", "gamma", "C", "cv", "tol", "max_iter", "temp_dir")
 
 
 def train(task: Train) -> None:
@@ -47,7 +51,11 @@ def train(task: Train) -> None:
 
 
 def _refuse_options(task: Train, is_table: bool) -> None:
-    unused = [f"--{name.replace('_', '-')}" for name in (OF_PLAIN if is_table else OF_TABLES) if task.is_given(name)]
+    given = [name for name in (OF_PLAIN if is_table else OF_TABLES) if task.is_given(name)]
+    unused = ["--categorical" if name == "categorical_features" else f"--{name.replace('_', '-')}" for name in given]
+    losses = TABLE_LOSSES if is_table else LOSSES
+    if task.loss is not None and (task.loss not in losses or (is_table and not task.regression)):
+        unused.append(f"--loss {task.loss}")
     if not unused:
         return
     shown = " and ".join(unused)

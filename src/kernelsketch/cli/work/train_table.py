@@ -15,7 +15,6 @@ from ...formats import RowStream, joined_labels
 from ...tabular import (
     EFFORTS,
     FEWEST_CATEGORIES,
-    MOST_CATEGORIES,
     MOST_CLASSES,
     GCWSTabularClassifier,
     GCWSTabularRegressor,
@@ -48,6 +47,13 @@ def train_table(task: Train, stream: RowStream, meter: ProgressMeter) -> tuple[d
     read_seconds = meter.seconds
     parameters: dict[str, Any] = {"effort": task.effort, "budget": task.budget}
     parameters |= {"random_state": task.seed, "n_jobs": task.threads}
+    if task.regression:
+        parameters |= {name: getattr(task, name) for name in ("loss", "quantile") if getattr(task, name) is not None}
+    else:
+        parameters["threshold"] = task.threshold_value()
+    parameters["scoring"] = task.scoring
+    parameters |= {"max_categories": task.max_categories, "infinity": task.infinity}
+    parameters |= {name: _columns(task, name, stream) for name in ("categorical_features", "drop")}
     if task.balanced:
         parameters["class_weight"] = "balanced"
     kind = GCWSTabularRegressor if task.regression else GCWSTabularClassifier
@@ -72,15 +78,42 @@ def train_table(task: Train, stream: RowStream, meter: ProgressMeter) -> tuple[d
     return facts, _lines(facts, stream)
 
 
+def _columns(task: Train, name: str, stream: RowStream) -> list[str | int] | None:
+    """Return columns that an option names, as estimators take them: positions do not count the label."""
+    given: list[str] | None = getattr(task, name)
+    if not given or stream.feature_names is not None:
+        return list(given) if given else None
+    label, width = int(task.label) if task.label is not None else None, stream.n_features or 0
+    found: list[str | int] = []
+    for text in given:
+        if not text.isdecimal():
+            found.append(text)
+            continue
+        position = int(text)
+        place = None if label is None else label % (width + 1)
+        if position == place:
+            raise UsageError(f"--{'drop' if name == 'drop' else 'categorical'} {text} is the label column.")
+        found.append(position - (place is not None and position > place))
+    return found
+
+
 def _held_out(model: Any) -> dict[str, Any]:
     """Return the scores of held-out rows, whose names begin with ``held_out_``."""
     error = model.held_out_error_
     return {
         "held_out_metric": model.held_out_metric_,
-        "held_out_r2" if model.held_out_metric_ == "R2" else "held_out_accuracy": model.held_out_score_,
+        _key_of(model.held_out_metric_): model.held_out_score_ if math.isfinite(model.held_out_score_) else None,
         "held_out_standard_error": error if math.isfinite(error) else None,
+        **({} if getattr(model, "threshold_", None) is None else {"threshold": model.threshold_}),
         **{f"held_out_{name}": score for name, score in model.held_out_scores_.items()},
     }
+
+
+def _key_of(metric: str) -> str:
+    """Return the name of the score of held-out rows among the facts."""
+    if metric in ("accuracy", "balanced accuracy", "weighted accuracy"):
+        return "held_out_accuracy"
+    return "held_out_r2" if metric == "R2" else "held_out_score"
 
 
 def save_model(model: Any, task: Train, stream: RowStream, rows: int) -> dict[str, Any]:
@@ -125,7 +158,7 @@ def _read(task: Train, rows: CountedRows) -> tuple[Any, Any]:
     checks.check_count()
     table = joined_table(parts, rows.feature_names)
     counts = [len(set(column.values)) for column in table.columns if column.kind == "category"]
-    categories, many = sum(min(MOST_CATEGORIES, n) for n in counts), sum(n >= FEWEST_CATEGORIES for n in counts)
+    categories, many = sum(min(task.max_categories, n) for n in counts), sum(n >= FEWEST_CATEGORIES for n in counts)
     y = joined_labels(labels, LABELS_BYTES)
     n_classes = 0 if task.regression else len(np.unique(y))
     row_bytes = CELL_BYTES * len(table.columns) + FEATURE_BYTES * categories + LABEL_COPIES * label_bytes
@@ -238,6 +271,13 @@ def _lines(facts: dict[str, Any], stream: Any) -> dict[str, str]:
 def _held_out_text(facts: dict[str, Any]) -> str:
     """Return the scores of held-out rows beside those of predicting the same for every row."""
     error = facts["held_out_standard_error"]
+    if "held_out_score" in facts:
+        score, margin = facts["held_out_score"], "" if error is None else f" ± {error:.4f}"
+        shown = "unknown" if score is None else f"{score:.4f}{margin}"
+        usual = {name: facts[f"held_out_{name}"] for name in ("accuracy", "rmse") if f"held_out_{name}" in facts}
+        more = "".join(f", {'RMSE' if name == 'rmse' else name} {value:.4g}" for name, value in usual.items())
+        from_threshold = f", threshold {facts['threshold']:.3g}" if "threshold" in facts else ""
+        return f"{facts['held_out_metric']} {shown}{more}{from_threshold}"
     if "held_out_r2" in facts:
         margin = "" if error is None else f" ± {error:.4f}"
         rmse, baseline = facts["held_out_rmse"], facts["held_out_baseline_rmse"]
