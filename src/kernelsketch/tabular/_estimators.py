@@ -26,7 +26,7 @@ from ._columns import MOST_CATEGORIES, ColumnPlan, TablePlan
 from ._effort import EFFORTS, Clock, effort_of, summary_of
 from ._explain import Explains, background_of
 from ._file import Persistent
-from ._frame import DATE, Table
+from ._frame import Table
 from ._free_text import TargetOrder
 from ._goals import CLASS_SCORES, NUMBER_SCORES, Goal, decided
 from ._html import HtmlRepr
@@ -138,7 +138,7 @@ class TabularModel(PlainParameters, HtmlRepr, Explains, Persistent, BaseEstimato
         plan = TablePlan.of(counted, targets, max_categories=self.max_categories, infinity=self.infinity)
         features, levels = plan.encode(table), plan.levels(counted)
         numbers = levels.numbers(table.columns) if levels.columns else None
-        n_rows, dates = table.n_rows, [column for column in table.columns if column.kind == DATE]
+        n_rows = table.n_rows
         del table, counted
         say(f"{n_rows} rows, {len(plan.columns)} columns, {len(plan.features)} features")
         learned = Learner(
@@ -160,7 +160,7 @@ class TabularModel(PlainParameters, HtmlRepr, Explains, Persistent, BaseEstimato
             goal=goal,
         ).learn()
         if together is None and learned.errors is not None:
-            warn_about_neighbors(dates, learned.errors, is_class=self._is_class)
+            warn_about_neighbors(learned.errors, is_class=self._is_class)
         if learned.statistics is not None and numbers is not None:
             plan = plan.with_statistics(learned.statistics)
             kept = np.isin(levels.columns, learned.statistics.levels.columns)
@@ -539,6 +539,7 @@ class GCWSTabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc
         -------
         labels : array of shape (n_samples,)
         """
+        check_is_fitted(self)
         if self.threshold_ is not None:
             return np.asarray(self.classes_[decided(self.predict_proba(X), self.threshold_)])
         values = self._values_of(X)

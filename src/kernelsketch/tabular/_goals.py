@@ -222,6 +222,11 @@ class Goal:
         return {"absolute_error": absolute_errors, "poisson": poisson_deviances}.get(self.loss, squared_errors)
 
     @property
+    def is_usual_loss(self) -> bool:
+        """Whether a regression learns by squared errors."""
+        return not self.is_class and self.own_losses is squared_errors
+
+    @property
     def blends_by_score(self) -> bool:
         """Whether the score chooses the blend, and not the log-loss or the loss that a regression learns."""
         return self.score is not None and self.score.confusion is None

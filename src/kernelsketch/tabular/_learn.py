@@ -509,7 +509,7 @@ class Learner:
         n, at = len(folds), int(np.flatnonzero(np.sort(np.asarray(self._effort.Cs)) == C)[0])
         n_wide = (n + 1) // 2
         fewer = folds[0].train & folds[1].train & (self._counted() > 0)
-        if self._is_class or self._goal.loss != "squared_error":
+        if not self._goal.is_usual_loss:
             return None
         if self._together is not None and self._together.is_time:
             return None  # the folds differ in their rows

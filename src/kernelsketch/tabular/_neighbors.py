@@ -1,14 +1,16 @@
-"""A warning when the errors of held-out rows are alike in rows that stand beside each other.
+"""A warning when the errors of held-out rows are alike in rows that stand beside each other in the file.
 
-Folds deal rows at random. If neighbours in the file, or in the order of a date, depend on one another, a held-out row
-has relatives among the training rows, and its score is too good for rows without relatives.
+Folds deal rows at random. If neighbours in the file depend on one another, a held-out row has relatives among the
+training rows, and its score is too good for rows without relatives.
 
 One test compares each error with the next one. Another compares the values of most columns, because a model that
 recognizes the group of a row makes no errors that the group has in common. Both take ranks within rows of equal or
 similar targets, so that a file that is sorted by the target is no reason. If rows are independent, every order of the
 rows of similar targets is equally likely; so permutations give the level of a test, whatever the table is. It is
-divided among the tests. The test of errors in the order of a date has this level only where the model misses nothing
-that depends on the date.
+divided among the tests.
+
+There is no such test for the order of a date that is a column: errors of rows with similar targets depend on every
+column that says something about the target, although the rows are independent.
 """
 
 from __future__ import annotations
@@ -22,11 +24,10 @@ from .._array import Array
 from .._warnings import warn_user
 from ..exceptions import RowsWarning
 from ._features import Features
-from ._frame import DATE, Column
 
 LEVEL = 0.005  # largest probability of a warning about independent rows
 FIRST = 2.0  # standard errors from which on permutations are worth their time
-LEAST_CORRELATION = 0.05  # below it, dependence hardly matters
+LEAST_CORRELATION = 0.25  # below it, a file may well be sorted by something, which is no reason for a warning
 FEWEST_ROWS, MOST_ROWS = 60, 5000  # that are compared with the next row
 FEWEST_COLUMNS, MOST_COLUMNS = 3, 10  # whose values are compared with those of the next row
 MOST_BINS = 50  # of targets
@@ -41,37 +42,29 @@ class Errors(NamedTuple):
     features: Features
 
 
-def warn_about_neighbors(columns: list[Column], found: Errors, *, is_class: bool) -> None:
-    """Warn if rows depend on the order of the file, or their errors on that of a column with dates."""
+def warn_about_neighbors(found: Errors, *, is_class: bool) -> None:
+    """Warn if rows depend on the order of the file."""
     rows, errors, targets, features = found
     if len(rows) < FEWEST_ROWS:
         return
     bins = targets if is_class else _bins_of(targets)
-    scores, in_file = _scores(errors, bins)[:, None], np.argsort(rows, kind="stable")
-    tests = [("errors of held-out rows that follow each other in the file have", "", in_file, scores)]
-    for column in columns:
-        if column.kind == DATE and not (missing := column.missing[rows]).all():
-            there = np.flatnonzero(~missing)
-            order = there[np.lexsort((rows[there], column.values[rows[there]]))]
-            words = f"errors of held-out rows that follow each other in the date column {column.name!r} have"
-            tests.append((words, column.name, order, scores))
+    tests = [("errors of held-out rows that follow each other in the file have", _scores(errors, bins)[:, None])]
     numbers = _some_columns(features)
     if numbers.shape[1] >= FEWEST_COLUMNS:
         alike = np.column_stack([_scores(column, bins) for column in numbers.T])
-        tests.append(("rows that follow each other in the file are alike: most columns have", "", in_file, alike))
-    for words, date, order, of_rows in tests:
-        first = order[:MOST_ROWS]
-        size = correlation(of_rows[first], bins[first], LEVEL / len(tests))
-        if size is None:
-            continue
-        hint = f"time={date!r}" if date else "groups= if they come from the same customer, patient or machine, or time="
-        warn_user(
-            f"rows look ordered: {words} the correlation {size:.2f}. If new rows will be less like the training rows "
-            f"than these are like each other, scores are too good: pass {hint} to fit. If the rows are independent, "
-            "ignore this warning.",
-            RowsWarning,
-        )
-        return
+        tests.append(("rows that follow each other in the file are alike: most columns have", alike))
+    first = np.argsort(rows, kind="stable")[:MOST_ROWS]
+    for words, scores in tests:
+        size = correlation(scores[first], bins[first], LEVEL / len(tests))
+        if size is not None:
+            warn_user(
+                f"rows look ordered: {words} the correlation {size:.2f}. If new rows will be less like the training "
+                "rows than these are like each other, scores are too good: pass groups= to fit if rows come from the "
+                "same customer, patient or machine, or time= if new rows are later. If the rows are independent, "
+                "ignore this warning.",
+                RowsWarning,
+            )
+            return
 
 
 def _some_columns(features: Features) -> Array:

@@ -118,7 +118,7 @@ class CrossFitted:
 
     @cached_property
     def shifted(self) -> Array:
-        """Predictions of numbers after the last trees; those of a quantile have the shift that the other folds choose."""
+        """Predictions of numbers after the last trees, of a quantile with the shift that the other folds choose."""
         found = self.predicted.copy()
         for fold in np.unique(self.folds):
             mine, others = self.folds == fold, others_of(self.folds, fold)
