@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import sparse
 
 from .._array import Array
 from .._frames import check_distinct, frame_of, narwhals, numbers_of, pandas_type
-from .._validation import refuse_huge
+from .._validation import is_sparse, refuse_huge
 from .._warnings import warn_user
 from ..exceptions import InputError, InputTypeError
 from ._frame import CATEGORY, DATE, NUMBER, Column, Table, column_of
@@ -30,7 +29,7 @@ def read_table(X: Any) -> Table:
     if frame is not None:
         named = zip(frame.columns, frame.iter_columns(), strict=True)
         return _table([(name, *_of_column(column)) for name, column in named], len(frame))
-    if sparse.issparse(X):
+    if is_sparse(X):
         if X.shape[0] * X.shape[1] <= MOST_CELLS:
             return _of_array(X.toarray())
         raise InputTypeError(
@@ -62,12 +61,13 @@ Raw = tuple[str, Array]
 def _table(parts: list[tuple[Any, str, Array]], n_rows: int) -> Table:
     names = [str(name) for name, _, _ in parts]
     check_distinct(names)
-    columns = [_column(name, raw, values) for name, (_, raw, values) in zip(names, parts, strict=True)]
+    columns = [read_column(name, raw, values) for name, (_, raw, values) in zip(names, parts, strict=True)]
     _check_shape(n_rows, len(columns))
     return Table(columns, n_rows, True)
 
 
-def _column(name: str, raw: str, values: Array) -> Column:
+def read_column(name: str, raw: str, values: Array) -> Column:
+    """Return a column of values of a kind, or of Python objects whose kind is to be inferred."""
     if values.dtype.kind == "m":
         raw, values = NUMBER, _seconds(values)
     try:
@@ -117,7 +117,7 @@ def _of_array(X: Any) -> Table:
         )
     _check_shape(*values.shape)
     raw = _raw_of(values.dtype, "X")
-    columns = [_column(f"x{i}", raw, values[:, i]) for i in range(values.shape[1])]
+    columns = [read_column(f"x{i}", raw, values[:, i]) for i in range(values.shape[1])]
     return Table(columns, len(values), False)
 
 
