@@ -34,6 +34,7 @@ def problems() -> Iterator[Problem]:
     linear = make_pipeline(encoder, LinearSVC()).fit(frame, y)
     frames = [frame.iloc[[i]] for i in range(ROWS)]
     records = [[record] for record in frame[:ROWS].to_dict("records")]
+    arrays = list(frame[:ROWS].to_numpy(dtype=object))
 
     def one_by_one(predict: Any, rows: Any) -> Any:
         return lambda: np.concatenate([predict(row) for row in rows])
@@ -43,9 +44,15 @@ def problems() -> Iterator[Problem]:
 
     for effort in ("quick", "default"):
         model = GCWSTabularClassifier(effort).fit(frame, y)
+        predictor = model.predictor()
         methods = [
             Method("LinearSVC in a pipeline, data frames", one_by_one(linear.predict, frames), rounds=15),
             Method("GCWSTabularClassifier.predict, data frames", one_by_one(model.predict, frames), rounds=15),
             Method("GCWSTabularClassifier.predict, dicts", one_by_one(model.predict, records), rounds=15),
+            Method("Predictor.predict, data frames", one_by_one(predictor.predict, frames), rounds=15),
+            Method(
+                "Predictor.predict, dicts", one_by_one(lambda rows: [predictor.predict(rows[0])], records), rounds=15
+            ),
+            Method("Predictor.predict, arrays", one_by_one(lambda row: [predictor.predict(row)], arrays), rounds=15),
         ]
         yield Problem(f"{ROWS} rows of a table one by one, effort {effort}", methods, ROWS, error)

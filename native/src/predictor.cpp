@@ -57,12 +57,13 @@ class ReadyHash {
     if (!view_.counts.empty()) params_.hashes = std::max<int64_t>(samples_, 1);
     const int64_t groups = (params_.hashes + kLanes - 1) / kLanes;
     const int64_t row_bytes = 2 * groups * kParameterFloats * int64_t{sizeof(float)};
-    if (view_.width <= kReadyBytes / row_bytes)
+    if (view_.width <= kReadyBytes / row_bytes) {
       table_.emplace(isa.gcws, view_.seed, view_.width, 0, groups, 1, nullptr);
+      label_of_.resize(2 * view_.width);
+      for (int64_t key = 0; key < 2 * view_.width; ++key)
+        label_of_[key] = static_cast<int32_t>(ks_slot_code(ParameterTable::slot_of(key, view_.width), params_.bits));
+    }
     // What stands for rows that are zero in this view only: a feature that no row has.
-    label_of_.resize(2 * view_.width);
-    for (int64_t key = 0; key < 2 * view_.width; ++key)
-      label_of_[key] = static_cast<int32_t>(ks_slot_code(ParameterTable::slot_of(key, view_.width), params_.bits));
     absent_.resize(view_.hashes);
     const int64_t starts[] = {0, 1}, feature = view_.width;
     const double one = 1;

@@ -100,8 +100,7 @@ def test_every_back_end_with_and_without_trees(kind, with_trees):
     else:
         model = GCWSTabularClassifier("quick").fit(X, np.digitize(y, [0.5] if kind == "two" else [0, 1]))
     if with_trees == (model._trees is None):
-        other = _boosted(X, y if kind == "number" else model.predict(X), kind)
-        model._trees, model.trees_share_ = (other, 0.35) if with_trees else (None, 0.0)
+        model._trees, model.trees_share_ = (boosted(kind), 0.35) if with_trees else (None, 0.0)
     expected = model._values_of(X[:30])
     for name in available():
         with use_backend(name):
@@ -111,8 +110,8 @@ def test_every_back_end_with_and_without_trees(kind, with_trees):
             np.testing.assert_array_equal([predictor._values(row)[0] for row in X[:5]], expected[:5])
 
 
-def _boosted(X, y, kind):
-    """Trees of a model that has some: those of one split per output."""
+def boosted(kind):
+    """Trees with one split per output."""
     from kernelsketch.tabular._trees import Trees
 
     outputs = 3 if kind == "three" else 1

@@ -21,6 +21,7 @@ A process that imports only this package imports NumPy and the native module, ne
 The estimators of ``kernelsketch.linear`` hold the same value, so that all give the same results to the last bit.
 """
 
+from ._c_header import c_array, c_header
 from ._model import LinearModel
 from ._model_file import MODEL_SCHEMA, model_content, stored_model, stored_parameters, stored_versions
 from ._numbers import MOST_CODES, encode, number_dtype, numbers_of, padded, stride_of, unpacked_steps
@@ -38,6 +39,8 @@ __all__ = [
     "Predictor",
     "Scaling",
     "Value",
+    "c_array",
+    "c_header",
     "decided_classes",
     "encode",
     "heavy_columns",

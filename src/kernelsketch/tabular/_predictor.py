@@ -94,12 +94,30 @@ class TablePredictor(Predictor):
         return f"TablePredictor({what}, {self.n_features_in_} columns, {self._model.linear.hasher.n_components} hashes)"
 
     def to_c(self, name: str = "model") -> str:
-        """Raise an error: models of tables have no C header."""
-        raise InputError("models of tables cannot be exported to C: use a predictor.")
+        """Return the predictor as a C99 header without dependencies, for programs without Python.
+
+        The columns of a row are members of a struct: numbers, dates as seconds since 1970, and categories as texts.
+        Codes and trees are equal to the last bit, and decision values up to rounding. Free text cannot be exported.
+
+        Parameters
+        ----------
+        name : str, default="model"
+            How the functions of the header begin.
+
+        Returns
+        -------
+        text : str
+        """
+        from ._c_header import table_header
+
+        return table_header(self._model, ready_table(self._model), name)
 
     def to_onnx(self) -> bytes:
-        """Raise an error: models of tables have no ONNX graph."""
-        raise InputError("models of tables cannot be exported to ONNX: use a predictor.")
+        """Raise an error: models of tables can be exported to C, but not to ONNX."""
+        raise InputError(
+            "a model of tables cannot be exported to ONNX: export it to C, or fit a GCWSClassifier or GCWSRegressor to "
+            "columns of numbers."
+        )
 
     def _is_row(self, X: Any) -> bool:
         if isinstance(X, (list, tuple)):
