@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,12 @@ def problems() -> Iterator[Problem]:
     def one_by_one(predict: Any, rows: Any) -> Any:
         return lambda: np.concatenate([predict(row) for row in rows])
 
+    def first_of(predictor: Any, rows: Any) -> Any:
+        return [predictor.predict(rows[0])]
+
+    def of_array(predictor: Any, row: Any) -> Any:
+        return [predictor.predict(row)]
+
     def error(found: Any, _: Any) -> float:
         return float(np.mean(found != y[:ROWS]))
 
@@ -50,9 +57,7 @@ def problems() -> Iterator[Problem]:
             Method("GCWSTabularClassifier.predict, data frames", one_by_one(model.predict, frames), rounds=15),
             Method("GCWSTabularClassifier.predict, dicts", one_by_one(model.predict, records), rounds=15),
             Method("Predictor.predict, data frames", one_by_one(predictor.predict, frames), rounds=15),
-            Method(
-                "Predictor.predict, dicts", one_by_one(lambda rows: [predictor.predict(rows[0])], records), rounds=15
-            ),
-            Method("Predictor.predict, arrays", one_by_one(lambda row: [predictor.predict(row)], arrays), rounds=15),
+            Method("Predictor.predict, dicts", one_by_one(partial(first_of, predictor), records), rounds=15),
+            Method("Predictor.predict, arrays", one_by_one(partial(of_array, predictor), arrays), rounds=15),
         ]
         yield Problem(f"{ROWS} rows of a table one by one, effort {effort}", methods, ROWS, error)
