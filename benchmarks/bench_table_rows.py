@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -34,18 +35,29 @@ def problems() -> Iterator[Problem]:
     linear = make_pipeline(encoder, LinearSVC()).fit(frame, y)
     frames = [frame.iloc[[i]] for i in range(ROWS)]
     records = [[record] for record in frame[:ROWS].to_dict("records")]
+    arrays = list(frame[:ROWS].to_numpy(dtype=object))
 
     def one_by_one(predict: Any, rows: Any) -> Any:
         return lambda: np.concatenate([predict(row) for row in rows])
+
+    def first_of(predictor: Any, rows: Any) -> Any:
+        return [predictor.predict(rows[0])]
+
+    def of_array(predictor: Any, row: Any) -> Any:
+        return [predictor.predict(row)]
 
     def error(found: Any, _: Any) -> float:
         return float(np.mean(found != y[:ROWS]))
 
     for effort in ("quick", "default"):
         model = GCWSTabularClassifier(effort).fit(frame, y)
+        predictor = model.predictor()
         methods = [
             Method("LinearSVC in a pipeline, data frames", one_by_one(linear.predict, frames), rounds=15),
             Method("GCWSTabularClassifier.predict, data frames", one_by_one(model.predict, frames), rounds=15),
             Method("GCWSTabularClassifier.predict, dicts", one_by_one(model.predict, records), rounds=15),
+            Method("Predictor.predict, data frames", one_by_one(predictor.predict, frames), rounds=15),
+            Method("Predictor.predict, dicts", one_by_one(partial(first_of, predictor), records), rounds=15),
+            Method("Predictor.predict, arrays", one_by_one(partial(of_array, predictor), arrays), rounds=15),
         ]
         yield Problem(f"{ROWS} rows of a table one by one, effort {effort}", methods, ROWS, error)

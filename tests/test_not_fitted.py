@@ -41,12 +41,11 @@ FREE = {  # what needs no fit
     *("get_params", "set_params", "set_output", "get_metadata_routing"),
 }
 FREE_OF = {("GCWSIndex", "tune"), ("NearDuplicates", "pairs")}  # these fit an index of their own
-NEVER = {("GCWSTabularClassifier", "predictor"), ("GCWSTabularRegressor", "predictor")}  # says why there is none
 METHODS = [
     (kind, name)
     for kind in KINDS
     for name in dir(kind)
-    if not (name[0] == "_" or name in FREE or (kind.__name__, name) in FREE_OF | NEVER or name.endswith("_request"))
+    if not (name[0] == "_" or name in FREE or (kind.__name__, name) in FREE_OF or name.endswith("_request"))
     if callable(getattr(kind, name))
 ]
 

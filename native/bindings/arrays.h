@@ -4,6 +4,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -168,7 +169,7 @@ void require_below(const Number* numbers, int64_t n, int64_t end, const char* wh
 #define KS_BINDINGS(DEFINE) \
   DEFINE(rows) DEFINE(gmm) DEFINE(gcws) DEFINE(codes) DEFINE(fourier) DEFINE(linear) DEFINE(measure) \
   DEFINE(newton) DEFINE(predictor) DEFINE(index) DEFINE(join) DEFINE(quantiles) DEFINE(csv) DEFINE(libsvm) \
-  DEFINE(shingles) DEFINE(text) DEFINE(growth) DEFINE(trees)
+  DEFINE(shingles) DEFINE(text) DEFINE(growth) DEFINE(trees) DEFINE(table_model)
 // clang-format on
 #define KS_DECLARE_BINDING(name) void define_##name(nb::module_& m);
 KS_BINDINGS(KS_DECLARE_BINDING)

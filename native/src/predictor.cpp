@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "core/codes.h"
 #include "gcws_table.h"
 #include "kernelsketch/dispatch.h"
 
@@ -13,6 +14,7 @@ namespace {
 
 constexpr int64_t kRowsTogether = 1024;                 // whose codes are held at a time
 constexpr int64_t kSamplesTogether = int64_t{1} << 22;  // of the exponential kernels that are held at a time
+constexpr int64_t kFewRows = 4;                         // rows up to which one after the other walks the table
 
 // Rows `first` .. `last` - 1, and of each of them the columns from `column` on. CSR rows are always whole.
 template <class T>
@@ -55,8 +57,12 @@ class ReadyHash {
     if (!view_.counts.empty()) params_.hashes = std::max<int64_t>(samples_, 1);
     const int64_t groups = (params_.hashes + kLanes - 1) / kLanes;
     const int64_t row_bytes = 2 * groups * kParameterFloats * int64_t{sizeof(float)};
-    if (view_.width <= kReadyBytes / row_bytes)
+    if (view_.width <= kReadyBytes / row_bytes) {
       table_.emplace(isa.gcws, view_.seed, view_.width, 0, groups, 1, nullptr);
+      label_of_.resize(2 * view_.width);
+      for (int64_t key = 0; key < 2 * view_.width; ++key)
+        label_of_[key] = static_cast<int32_t>(ks_slot_code(ParameterTable::slot_of(key, view_.width), params_.bits));
+    }
     // What stands for rows that are zero in this view only: a feature that no row has.
     absent_.resize(view_.hashes);
     const int64_t starts[] = {0, 1}, feature = view_.width;
@@ -80,6 +86,8 @@ class ReadyHash {
   template <class AnyRows>
   void codes_of(const AnyRows& rows, const GcwsParams& params, const ParameterTable* table, uint32_t* codes,
                 uint8_t* empty, int threads, Interrupted interrupted) const {
+    if constexpr (requires { rows.stride; })
+      if (table && view_.counts.empty() && rows.n <= kFewRows) return few(rows, *table, codes, empty);
     if (view_.counts.empty())
       return gcws(isa_, rows, params, CodeOutput<uint32_t>{codes, empty}, threads, interrupted, table);
     const auto all = static_cast<std::size_t>(rows.n * params.hashes);
@@ -92,9 +100,39 @@ class ReadyHash {
       if (empty[i]) std::fill_n(codes + i * view_.hashes, view_.hashes, 0u);
   }
 
+  // What gcws() makes of a few rows, without what it prepares for many.
+  template <class T>
+  void few(const DenseRows<T>& rows, const ParameterTable& table, uint32_t* codes, uint8_t* empty) const {
+    const int64_t d = rows.d, groups = (params_.hashes + kLanes - 1) / kLanes;
+    std::vector<double> values(d + 8);
+    std::vector<int32_t> keys(d + 8);
+    std::vector<float> logs(d);
+    int32_t labels[kTileGroups * kLanes];
+    float above[kTileGroups * kLanes];
+    const Winners winners{labels, params_.t_bits > 0 ? above : nullptr};
+    for (int64_t i = 0; i < rows.n; ++i, codes += view_.hashes) {
+      const T* x = rows.data + i * rows.stride;
+      const int64_t starts[] = {0, isa_.gcws.nonzeros.template of<T>().find(
+                                       x, params_.center, d, 1, static_cast<int32_t>(d), values.data(), keys.data())};
+      empty[i] = starts[1] == 0;
+      isa_.gcws.logs(values.data(), starts[1], params_.p, logs.data());
+      const RowEntries entries{starts, keys.data(), logs.data(), label_of_.data(), 1};
+      for (int64_t group = 0; group < groups; group += kTileGroups) {
+        const int64_t used = std::min(kTileGroups, groups - group), hash = group * kLanes;
+        isa_.gcws.rows(entries, table.tile(group / kTileGroups), used, winners);
+        for (int64_t j = 0; j < std::min(used * kLanes, view_.hashes - hash); ++j)
+          codes[hash + j] = params_.t_bits == 0
+                                ? static_cast<uint32_t>(labels[j])
+                                : ks_code(static_cast<uint32_t>(labels[j]), static_cast<int64_t>(above[j]) - 1,
+                                          params_.bits, params_.t_bits);
+      }
+    }
+  }
+
   const Isa& isa_;
   HashView view_;
   GcwsParams params_;
+  std::vector<int32_t> label_of_;  // of the keys of a table
   int64_t samples_ = 0;
   std::optional<ParameterTable> table_;
   std::vector<uint32_t> absent_;

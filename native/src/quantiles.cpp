@@ -1,6 +1,6 @@
 #include "kernelsketch/quantiles.h"
 
-#include <algorithm>
+#include "core/tables.h"
 
 namespace kernelsketch {
 namespace {
@@ -20,23 +20,6 @@ void search(const double* x, const double* table, int64_t m, int64_t* up_to) {
   for (int i = 0; i < kAtOnce; ++i) up_to[i] += table[up_to[i]] <= x[i];
 }
 
-double level(double x, int64_t up_to, const double* g, int64_t m, const double* levels) {
-  if (x != x) return 0;
-  if (up_to == 0) return -1;
-  const int64_t j = up_to - 1, back = m - 1 - up_to;
-  if (g[j] == x) {
-    const int64_t first = std::lower_bound(g, g + j, x) - g;
-    return (levels[j] - levels[m - 1 - first]) / 2;
-  }
-  if (up_to == m) return 1;
-  const double width = g[j + 1] - g[j];
-  double rising = (levels[j + 1] - levels[j]) / width * (x - g[j]) + levels[j];
-  double falling = (levels[back + 1] - levels[back]) / width * (g[j + 1] - x) + levels[back];
-  rising = rising < levels[j + 1] ? rising : levels[j + 1];
-  falling = falling < levels[back + 1] ? falling : levels[back + 1];
-  return (rising - falling) / 2;
-}
-
 }  // namespace
 
 void quantile_levels(const double* x, int64_t stride, int64_t n, const double* table, int64_t m, const double* levels,
@@ -48,7 +31,7 @@ void quantile_levels(const double* x, int64_t stride, int64_t n, const double* t
     for (int64_t i = 0; i < kAtOnce; ++i) values[i] = x[(first + (i < count ? i : 0)) * stride];
     search(values, table, m, up_to);
     for (int64_t i = 0; i < count; ++i)
-      out[first + i] = static_cast<float>(level(values[i], up_to[i], table, m, levels));
+      out[first + i] = static_cast<float>(ks_quantile_level(values[i], up_to[i], table, m, levels));
   }
 }
 

@@ -1,5 +1,5 @@
 from collections.abc import Sequence
-from typing import Annotated, overload
+from typing import Annotated, Any, overload
 
 import numpy
 from numpy.typing import NDArray
@@ -379,4 +379,42 @@ class Trees:
 def trees_decide(isa: str, features: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu', writable=False)], trees: Trees, out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], threads: int) -> None:
     """
     Fill `out` (rows, outputs) with the baseline plus the values of the leaves that rows reach.
+    """
+
+class RowReader:
+    """How the values of one row become numbers and positions of flags."""
+
+    def __init__(self, exact: object, read: object) -> None: ...
+
+    def add(self, name: str, kind: int, targets: Sequence[int], parts: Sequence[int], flagged: int, missing: int, known: dict[Any, int], numbers: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], positions: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None:
+        """
+        Add a column of the kind 0 (not used), 1 (number), 2 (date) or 3 (category).
+        """
+
+class TableModel:
+    """A model of tables with everything ready that does not depend on a row."""
+
+    def __init__(self, isa: str, predictor: Predictor, trees: Trees | None, features: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu', writable=False)], starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], scales: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], quantiles: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], levels: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], mean: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], directions: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], sources: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], slopes: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], intercepts: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], finish: Sequence[float]) -> None: ...
+
+    def values(self, numbers: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu', writable=False)], positions: Annotated[NDArray[numpy.int32], dict(shape=(None, None), device='cpu', writable=False)], out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], threads: int) -> bool:
+        """
+        Fill `out` (rows, problems) with logits or predictions. False if a value is not finite.
+        """
+
+    def row(self, reader: RowReader, row: object, out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')]) -> int:
+        """
+        Do it for one row, a dict or a list: -1, the number of a column that it lacks, or -2 if not finite.
+        """
+
+def components(standard: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device='cpu', writable=False)], mean: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], directions: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device='cpu')], threads: int) -> None:
+    """
+    Fill `out` (rows, components) with the components of standardized features.
+    """
+
+def shares(logits: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')]) -> None:
+    """Fill `out` (rows, classes) with probabilities."""
+
+def blended(logits: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], trees: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], share: float, temperature: float, out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')]) -> None:
+    """
+    Fill `out` (rows, problems) with the logits of the blend of a linear model and trees.
     """

@@ -33,6 +33,9 @@ def test_what_cannot_be_exported(command, model, tmp_path):
     assert "cannot begin names" in command("export", model, "-o", tmp_path / "m.h", "--name", "a-b", status=2).stderr
     X = np.random.default_rng(0).normal(size=(40, 3))
     GCWSTabularClassifier("quick", budget=1).fit(X, X[:, 0] > 0).save(tmp_path / "table.safetensors")
-    found = command("export", tmp_path / "table.safetensors", "-o", tmp_path / "m.h", status=1)
-    assert "--plain" in found.stderr
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["table.safetensors"]
+    found = command("export", tmp_path / "table.safetensors", "-o", tmp_path / "m.onnx", status=1)
+    assert "a model of tables cannot be exported to ONNX: export it to C" in found.stderr
+    assert not (tmp_path / "m.onnx").exists()
+    found = command("export", tmp_path / "table.safetensors", "-o", tmp_path / "rent.h")
+    assert "TablePredictor(2 classes, " in found.stdout
+    assert "rent_predict(const rent_row* row)" in (tmp_path / "rent.h").read_text()

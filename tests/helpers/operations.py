@@ -27,6 +27,7 @@ from kernelsketch.backends import (
     Queries,
     Ratio,
     ReadyModel,
+    ReadyTable,
     SearchParams,
     Segment,
     ShingleParams,
@@ -60,6 +61,8 @@ TREES = TreeArrays(
     *(np.array(x, np.int32) for x in ([1, -1, -1], [2, -1, -1])), np.array([1, 0, 0], np.uint8),
     np.array([0, -1.5, 2.5]), np.array([0], np.int32), np.array([0.5]),
 )  # fmt: skip
+LOGITS = RNG.normal(scale=4, size=(N, 3))
+LOGITS[3] = [800, -800, 0]
 TEXTS = ("one two three two", b"a fox; a FOX")
 
 
@@ -130,6 +133,24 @@ def _predictor(backend):
     return backend.linear_decide(numbers[codes], empty, 1.0, weights, BIAS).astype(np.float64)
 
 
+def _table_predictor(backend):
+    """Features to a number; a back end without such a function computes it step by step."""
+    numbers, weights = np.arange(256, dtype=np.uint8) % 16, W[:1, :, :16].astype(np.float32)
+    model = ReadyModel([HashView(7, D, K, None)], None, 1.0, 8, 0, numbers, weights, BIAS[:1])
+    features, scales = np.stack([np.arange(D), np.arange(D)], axis=1), np.tile([1.0, -9.0, 9.0, 0.0, 1.0], (D, 1))
+    none = np.zeros((0, 1)), np.zeros(0)
+    table = ReadyTable(
+        model, TREES, features, np.zeros(0, np.int64), scales, np.tile(np.arange(3.0), (D, 1)), np.zeros(D),
+        np.zeros((D, 0)), np.arange(D, dtype=np.int32), np.ones(D, np.float32), *none, 2.0, 3.0, 0.25, 1.0,
+    )  # fmt: skip
+    made = backend.table_predictor(table)
+    if made is not None:
+        return made.values(X.astype(np.float64), np.zeros((N, 0), np.int32))
+    codes, empty = backend.gcws_codes(DENSE, HASH, 8, 0)
+    found = 2.0 + 3.0 * backend.linear_decide(numbers[codes], empty, 1.0, weights, BIAS[:1]).astype(np.float64)
+    return 0.75 * found + 0.25 * backend.trees_decide(X.astype(np.float64), TREES)
+
+
 def _join_count(backend):
     counters = np.zeros(1 << 12, np.uint16)
     backend.join_count(SPARSE, counters)
@@ -189,6 +210,10 @@ OPERATIONS = {
     "trees_decide": lambda b: b.trees_decide(X.astype(np.float64), TREES),
     "growth_rows": _growth_rows,
     "quantile_levels": lambda b: b.quantile_levels(X.astype(np.float64), np.tile(np.arange(-3.0, 4), (D, 1))),
+    "components": lambda b: b.components(X, np.arange(D) / 7, np.outer(np.arange(D) - 2.0, [0.3, -1.1, 2.0])),
+    "shares": lambda b: (b.shares(LOGITS), b.shares(LOGITS[:, :1])),
+    "blended": lambda b: (b.blended(LOGITS, -LOGITS, 0.3, 1.2), b.blended(LOGITS[:, :1], LOGITS[:, 1:2], 0.3, 1.2)),
+    "table_predictor": _table_predictor,
     "weighted_differences": lambda b: b.weighted_differences(X, np.outer(SUMS, SUMS)),
     "join_keys": lambda b: b.join_keys(SPARSE),
     "join_count": _join_count,

@@ -10,7 +10,7 @@ import pytest
 from scipy import sparse
 
 from helpers.memory import extra_memory
-from kernelsketch import GCWSClassifier, GCWSClassifierCV, GCWSRegressor, GCWSTabularClassifier
+from kernelsketch import GCWSClassifier, GCWSClassifierCV, GCWSRegressor
 from kernelsketch.backends import available, use_backend
 from kernelsketch.exceptions import InputError, InputTypeError
 from kernelsketch.serving import Predictor
@@ -143,12 +143,6 @@ def test_refuses_what_it_cannot_take(tmp_path):
             predictor.predict(wrong)
     with pytest.raises(InputTypeError, match="must hold real numbers"):
         predictor.predict(np.array(["a"] * D))
-    tabular = GCWSTabularClassifier("quick", budget=1).fit(X, y)
-    with pytest.raises(InputError, match=r"GCWSTabularClassifier has no predictor, .* fit a GCWSClassifier"):
-        tabular.predictor()
-    tabular.save(tmp_path / "t.safetensors")
-    with pytest.raises(InputError, match=r"kernelsketch.load_model"):
-        Predictor.load(tmp_path / "t.safetensors")
     with pytest.raises(FileNotFoundError, match=r"no such file. Check the name; relative names start at .*none"):
         Predictor.load(tmp_path / "none.safetensors")
 

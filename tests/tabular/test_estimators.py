@@ -15,7 +15,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from kernelsketch import GCWSTabularClassifier, GCWSTabularRegressor
 from kernelsketch.exceptions import InputError, ParameterError, ScaleWarning
-from kernelsketch.tabular import _views
+from kernelsketch.tabular import _view_fit
 from kernelsketch.tabular._effort import EFFORTS, Clock, effort_of, fitting_effort
 from kernelsketch.tabular._read import read_table
 
@@ -335,7 +335,7 @@ def test_learned_weights_do_not_look_like_missing_scaling(monkeypatch):
     def one_heavy_column(sample, widths, targets, **options):
         return [np.where(np.arange(width) == 0, 1, 1e-3).astype(np.float32) for width in widths]
 
-    monkeypatch.setattr(_views, "learn_weights", one_heavy_column)
+    monkeypatch.setattr(_view_fit, "learn_weights", one_heavy_column)
     X = np.random.default_rng(0).normal(size=(200, 10))
     model = GCWSTabularClassifier("quick").fit(X, X[:, 0] > 0)  # warnings are errors here
     columns = model._views.transform(model._plan.encode(read_table(X))[:])

@@ -12,20 +12,12 @@ from helpers.damage import set_tensor
 from kernelsketch import GCWSTabularClassifier, GCWSTabularRegressor, load_model
 from kernelsketch.exceptions import InputError
 from kernelsketch.storage import load_file, save_file
-from kernelsketch.tabular import _free_text
+from kernelsketch.tabular import _free_text, _text_fit
 from kernelsketch.tabular._columns import TablePlan
 from kernelsketch.tabular._file import SCHEMA
-from kernelsketch.tabular._free_text import (
-    BY_CHANCE,
-    LONGEST,
-    FreeText,
-    TargetOrder,
-    correlated,
-    is_free_text,
-    restored_texts,
-    stored_texts,
-)
+from kernelsketch.tabular._free_text import LONGEST, FreeText, TargetOrder, restored_texts, stored_texts
 from kernelsketch.tabular._read import read_table
+from kernelsketch.tabular._text_fit import BY_CHANCE, correlated, is_free_text, learn_text
 from kernelsketch.tabular._weights import targets_of
 
 RANKS = ["Junior", "Senior", "Chief"]
@@ -106,9 +98,11 @@ def test_a_column_of_text():
 def test_components_are_those_of_weighted_shingles():
     """The directions are orthonormal, and a row is the product of its weights of length 1 with them."""
     made, _ = titles(300)
-    text = FreeText.of(made)
+    text = learn_text(made)
     np.testing.assert_allclose(text.directions.T @ text.directions, np.eye(30), atol=1e-4)
-    weights = text._weighted(made).toarray()
+    weights = np.zeros((300, len(text.shingles)))
+    rows, places, values = text.weighted(made)
+    weights[rows, places] = values
     np.testing.assert_allclose(np.linalg.norm(weights, axis=1), 1, rtol=1e-5)
     out = np.empty((300, len(text.names)))
     text.encode(made, out)
@@ -120,7 +114,7 @@ def test_components_are_those_of_weighted_shingles():
 
 def test_rows_do_not_depend_on_their_neighbours(monkeypatch):
     made, _ = titles(200)
-    text = FreeText.of(made)
+    text = learn_text(made)
     whole, single, parts = (np.empty((200, len(text.names)), order="F") for _ in range(3))
     text.encode(made, whole)
     for i in range(200):
@@ -163,7 +157,7 @@ def test_categories_with_long_names_are_text_too():
 @pytest.mark.parametrize("part", ["words", "components"])
 def test_one_kind_of_numbers_alone(part):
     made, _ = titles(100)
-    whole = FreeText.of(made)
+    whole = learn_text(made)
     if part == "words":
         text = FreeText(whole.words, whole.shingles[:0], whole.idf[:0], whole.directions[:0, :0])
     else:
@@ -179,12 +173,12 @@ def test_one_kind_of_numbers_alone(part):
 
 def test_few_rows_have_few_components():
     made, _ = titles(60)
-    assert FreeText.of(made).directions.shape[1] == 6
+    assert learn_text(made).directions.shape[1] == 6
 
 
 def test_long_texts_are_cut():
     made, _ = titles(100)
-    text = FreeText.of([*made, "x y " * LONGEST])
+    text = learn_text([*made, "x y " * LONGEST])
     long = [" " * LONGEST + "senior", "senior " * LONGEST]
     out = np.empty((2, len(text.names)))
     text.encode(long, out)
@@ -193,10 +187,10 @@ def test_long_texts_are_cut():
 
 def test_learning_takes_some_of_many_texts(monkeypatch):
     made, _ = titles(300)
-    monkeypatch.setattr(_free_text, "MOST_ROWS", 100)
-    assert len(_free_text._some(made)) == 100
-    monkeypatch.setattr(_free_text, "MOST_CHARACTERS", 1000)
-    assert 900 < sum(len(made[i]) for i in _free_text._some(made)) <= 1000
+    monkeypatch.setattr(_text_fit, "MOST_ROWS", 100)
+    assert len(_text_fit._some(made)) == 100
+    monkeypatch.setattr(_text_fit, "MOST_CHARACTERS", 1000)
+    assert 900 < sum(len(made[i]) for i in _text_fit._some(made)) <= 1000
 
 
 CHANGES = {
@@ -244,7 +238,7 @@ class TestTargets:
         X, y = frame(400)
         targets = TargetOrder.of(np.round(y / 2) if is_class else y, is_class=is_class)
         text = TablePlan.of(read_table(X), targets).columns[1].text
-        whole = FreeText.of(X.title, None)
+        whole = learn_text(X.title, None)
         assert {"junior", "chief"} <= set(text.words) <= set(whole.words)
         assert len(set(text.words) & {place.lower() for place in PLACES}) <= 2
         assert 0 < text.directions.shape[1] < whole.directions.shape[1]
@@ -308,7 +302,7 @@ class TestModels:
     @pytest.mark.parametrize("limit", ["MOST_WORDS", "MOST_COMPONENTS"])
     def test_files_without_words_or_components(self, limit, tmp_path, monkeypatch):
         X, y = frame(300)
-        monkeypatch.setattr(_free_text, limit, 0)
+        monkeypatch.setattr(_text_fit, limit, 0)
         model = GCWSTabularRegressor("quick").fit(X, y)
         assert 0 in model.columns_[1].text.counts
         model.save(tmp_path / "a.safetensors")

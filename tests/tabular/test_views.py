@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 from sklearn.preprocessing import QuantileTransformer
 
-from kernelsketch.tabular._views import Scales, plain_views, principal_components, union_of_views, weighted_views
+from kernelsketch.tabular._view_fit import (
+    plain_views,
+    principal_components,
+    scales_of,
+    union_of_views,
+    weighted_views,
+)
 from kernelsketch.tabular._weights import targets_of
 
 
@@ -20,7 +26,7 @@ def data(n=300):
 class TestScales:
     def test_numbers_have_mean_0_and_deviation_1_and_gaps_are_0(self):
         X, is_number = data()
-        found = Scales.of(X, is_number).standard(X)
+        found = scales_of(X, is_number).standard(X)
         there = ~np.isnan(X[:, 1])
         for column in (found[:, 0], found[there, 1]):
             assert column.mean() == pytest.approx(0, abs=1e-6)
@@ -30,19 +36,19 @@ class TestScales:
 
     def test_new_rows_stay_within_the_range_of_training(self):
         X, is_number = data()
-        scales = Scales.of(X, is_number)
+        scales = scales_of(X, is_number)
         far = scales.standard(np.array([[1e30, -1e30, 1.0]]))
         np.testing.assert_array_equal(far[0, :2], [scales.standard(X)[:, 0].max(), scales.standard(X)[:, 1].min()])
 
     def test_quantiles_are_those_of_scikit_learn(self):
         X = np.random.default_rng(0).exponential(size=(2000, 3))
         expected = QuantileTransformer(n_quantiles=256, subsample=None).fit(X)
-        found = Scales.of(X, np.ones(3, bool)).quantile(X)
+        found = scales_of(X, np.ones(3, bool)).quantile(X)
         np.testing.assert_allclose(found, 2 * expected.transform(X) - 1, atol=2e-5)
 
     def test_equal_numbers_have_the_middle_of_their_quantiles(self):
         X = np.repeat([0.0, 1.0, 2.0], 100)[:, None]
-        found = Scales.of(X, np.ones(1, bool)).quantile(np.array([[0.0], [1.0], [2.0], [0.5], [np.nan]]))
+        found = scales_of(X, np.ones(1, bool)).quantile(np.array([[0.0], [1.0], [2.0], [0.5], [np.nan]]))
         np.testing.assert_allclose(found[1], 0, atol=0.01)
         assert -1 <= found[0] < found[3] < found[1] < found[2] <= 1
         assert found[4] == 0
@@ -50,7 +56,7 @@ class TestScales:
     def test_numbers_that_are_0_or_1_stay_as_they_are(self):
         """Zeros then cost nothing. Later rows may have other numbers, or none."""
         X = np.column_stack([np.arange(8) % 2, np.arange(8)]).astype(float)
-        scales = Scales.of(X, np.ones(2, bool))
+        scales = scales_of(X, np.ones(2, bool))
         np.testing.assert_array_equal(scales.is_number, [False, True])
         later = np.array([[0.0, 0], [1, 0], [7, 0], [-7, 0], [0.5, 0], [np.nan, 0]])
         for found in (scales.standard(later), scales.quantile(later)):
@@ -60,7 +66,7 @@ class TestScales:
     def test_large_and_small_numbers(self, scale):
         X, is_number = data()
         X[:, 0] *= scale
-        found = Scales.of(X, is_number).standard(X)
+        found = scales_of(X, is_number).standard(X)
         assert np.isfinite(found).all()
         assert found[:, 0].std() == pytest.approx(1, rel=1e-5)
 

@@ -80,7 +80,10 @@ from ._interface_processor import Growth as Growth
 from ._interface_processor import HashView as HashView
 from ._interface_processor import Join as Join
 from ._interface_processor import ReadyModel as ReadyModel
+from ._interface_processor import ReadyTable as ReadyTable
+from ._interface_processor import RowColumn as RowColumn
 from ._interface_processor import ShingleParams as ShingleParams
+from ._interface_processor import TableRows as TableRows
 from ._interface_processor import TreeArrays as TreeArrays
 from ._rows import CsrRows as CsrRows
 from ._rows import DenseRows as DenseRows

@@ -6,7 +6,7 @@ It is a part of the interface of a back end; ``_interface.py`` says what all par
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from .._array import Array
 from ._rows import CsrRows, Rows
@@ -43,6 +43,62 @@ class ReadyModel(NamedTuple):
     offset: Array
 
 
+class ReadyTable(NamedTuple):
+    """A model of tables, as a back end holds it ready for predictions: features, columns of views, hash and trees."""
+
+    model: ReadyModel
+    trees: TreeArrays | None
+    features: Array  # int64 (features, 2): the number of a row that it is, or -1 for a flag; its scale, or -1
+    starts: Array  # int64: the first flag of each column that has flags
+    scales: Array  # float64 (scales, 5): unit, low, high, mean, spread
+    quantiles: Array  # float64 (scales, levels)
+    mean: Array  # float64, one per feature: what components subtract
+    directions: Array  # float64 (features, components)
+    sources: Array  # int32, by column of the views: a place in standardized features, components and quantiles
+    weights: Array  # float32, by column of the views
+    slopes: Array  # float64 (rows, problems), of the calibration; (0, problems) for numbers
+    intercepts: Array  # float64, of the calibration; none for numbers
+    center: float  # a number is center + spread * decision value
+    spread: float
+    share: float  # of the trees in the blend
+    temperature: float  # that divides logits
+
+
+class RowColumn(NamedTuple):
+    """How the value of a column becomes numbers and the position of a flag."""
+
+    name: str
+    kind: int  # 0: not used, 1: a number, 2: a date, 3: a category
+    targets: list[int]  # places of its numbers among those of a row
+    parts: list[int]  # of a date, one per number: places in DATE_PARTS
+    flagged: int  # place among the columns that have flags, or -1
+    missing: int  # position of a missing number or date, or -1
+    known: dict[Any, int]  # values of a category, and their rows in the arrays
+    numbers: Array  # float64 (known, targets)
+    positions: Array  # int32 (known,)
+
+
+class TableRows(Protocol):
+    """A model of tables that is ready for rows. Threads may share it."""
+
+    def values(self, numbers: Array, positions: Array) -> Array | None:
+        """Return logits or predictions (rows, problems), or None if a value is not finite.
+
+        ``numbers`` are float64 (rows, numbers) with NaN where one is missing, and ``positions`` int32 (rows, columns
+        with flags) the flags that are 1, or -1.
+        """
+
+    def reader(
+        self, columns: list[RowColumn], read: Callable[[int, Any], Any]
+    ) -> Callable[[dict[Any, Any] | list[Any]], Array | int | None]:
+        """Return a function that takes one row of Python values, and returns the same as ``values``.
+
+        It returns the number of a column if the row lacks that column. ``read(column, value)`` says what a value is
+        that is neither a plain number nor a known category: a float, the microseconds of a date, None if it is missing,
+        or the numbers and the position of a category.
+        """
+
+
 class Serving(Protocol):
     """Predictions of a few rows at a time."""
 
@@ -52,6 +108,9 @@ class Serving(Protocol):
         The function returns None if a value is not finite. A back end that has no such function returns None itself;
         callers then hash rows and compute decision values step by step.
         """
+
+    def table_predictor(self, table: ReadyTable) -> TableRows | None:
+        """Return the same for a model of tables. A back end that has none returns None."""
 
 
 # Decision trees.
@@ -141,6 +200,21 @@ class Columns(Protocol):
         """Return the levels of float64 numbers (rows, columns), from -1 to 1, float32 of the same shape.
 
         ``tables`` (columns, quantiles) hold at least two quantiles per column in ascending order. NaN gets 0.
+        """
+
+    def components(self, standard: Array, mean: Array, directions: Array) -> Array:
+        """Return components of standardized features, float32 (rows, components).
+
+        ``standard`` are float32 in any order; ``mean`` and ``directions`` (features, components) float64.
+        """
+
+    def shares(self, logits: Array) -> Array:
+        """Return probabilities (rows, classes) of float64 logits (rows, problems)."""
+
+    def blended(self, logits: Array, trees: Array, share: float, temperature: float) -> Array:
+        """Return the logits of the blend of a linear model and of trees, whose raw values are float64 logits too.
+
+        ``share`` is that of the trees, and ``temperature`` divides the logarithms of the blended probabilities.
         """
 
     def weighted_differences(self, x: Array, weights: Array) -> Array:

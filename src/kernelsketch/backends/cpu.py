@@ -16,10 +16,21 @@ from ._backend import Processor
 from ._interface import ByteRows, FourierParams, GcwsParams, Measure, Ratio
 from ._interface_index import Postings, Queries, SearchParams, Segment, Vectors, directory_shift
 from ._interface_learning import LINEAR_STATS, NEWTON_STATS, LinearObjective, LinearPass, NewtonStep
-from ._interface_processor import GrownTrees, Growth, GrowthRows, ReadyModel, ShingleParams, TreeArrays
+from ._interface_processor import (
+    GrownTrees,
+    Growth,
+    GrowthRows,
+    ReadyModel,
+    ReadyTable,
+    RowColumn,
+    ShingleParams,
+    TableRows,
+    TreeArrays,
+)
 from ._numpy import NumpyArrays, matrix_for
 from ._rows import CsrRows, DenseRows, Rows
 
+_NUMBERS = frozenset(np.dtype(code).type for code in "efdbhilqBHILQ")  # whose values are those of a float or an integer
 INDICES = (np.dtype(np.int32), np.dtype(np.int64))
 
 
@@ -176,20 +187,26 @@ class CpuBackend(NumpyArrays, Processor):
     # Serving.
 
     def predictor(self, model: ReadyModel) -> Callable[[Rows], Array | None]:
-        views = [
-            _native.HashView(view.seed, view.width, view.hashes, [] if view.counts is None else view.counts.tolist())
-            for view in model.views
-        ]
-        w, problems, threads = np.ascontiguousarray(model.w), len(model.w), self.threads
-        center = [] if model.center is None else model.center.tolist()
-        hash_ = _native.PredictorHash(views, center, model.p, model.bits, model.t_bits)
-        ready = _native.Predictor(self.name, hash_, model.number_of, w, model.offset)
+        ready, problems, threads = self.ready(model), len(model.w), self.threads
 
         def decide(rows: Rows) -> Array | None:
             out = np.empty((len(rows), problems))
             return out if ready.decide(_rows(rows), out, threads) else None
 
         return decide
+
+    def ready(self, model: ReadyModel) -> _native.Predictor:
+        """Return a hash and a linear model as native code keeps them."""
+        views = [
+            _native.HashView(view.seed, view.width, view.hashes, [] if view.counts is None else view.counts.tolist())
+            for view in model.views
+        ]
+        center = [] if model.center is None else model.center.tolist()
+        hash_ = _native.PredictorHash(views, center, model.p, model.bits, model.t_bits)
+        return _native.Predictor(self.name, hash_, model.number_of, np.ascontiguousarray(model.w), model.offset)
+
+    def table_predictor(self, table: ReadyTable) -> TableRows:
+        return _TableRows(self, table)
 
     # Decision trees.
 
@@ -208,6 +225,21 @@ class CpuBackend(NumpyArrays, Processor):
         levels = np.linspace(-1, 1, tables.shape[1])
         _native.quantile_levels(numbers, _dense(tables), levels, out, self.threads)
         return out.T
+
+    def components(self, standard: Array, mean: Array, directions: Array) -> Array:
+        out = np.empty((len(standard), directions.shape[1]), np.float32)
+        _native.components(standard, mean, _dense(directions), out, self.threads)
+        return out
+
+    def shares(self, logits: Array) -> Array:
+        out = np.empty((len(logits), max(2, logits.shape[1])))
+        _native.shares(_dense(logits), out)
+        return out
+
+    def blended(self, logits: Array, trees: Array, share: float, temperature: float) -> Array:
+        out = np.empty(logits.shape)
+        _native.blended(_dense(logits), _dense(trees), share, temperature, out)
+        return out
 
     def weighted_differences(self, x: Array, weights: Array) -> Array:
         sums = np.empty(x.shape[1])
@@ -286,6 +318,49 @@ def _dense(x: Array) -> Array:
     """Return a contiguous, aligned array, as native code requires. A copy is made only if necessary."""
     flags = x.flags
     return x if flags.c_contiguous and flags.aligned else np.require(x, requirements=["C", "ALIGNED"])
+
+
+class _TableRows(TableRows):
+    """A model of tables that is ready for rows."""
+
+    def __init__(self, backend: CpuBackend, table: ReadyTable) -> None:
+        self._threads, self._problems = backend.threads, len(table.model.w)
+        self._ready = _native.TableModel(
+            backend.name,
+            backend.ready(table.model),
+            None if table.trees is None else _native.Trees(*table.trees),
+            features=np.ascontiguousarray(table.features),
+            starts=table.starts,
+            scales=np.ascontiguousarray(table.scales),
+            quantiles=np.ascontiguousarray(table.quantiles),
+            levels=np.linspace(-1, 1, table.quantiles.shape[1]),
+            mean=table.mean,
+            directions=np.ascontiguousarray(table.directions),
+            sources=table.sources,
+            weights=table.weights,
+            slopes=np.ascontiguousarray(table.slopes),
+            intercepts=table.intercepts,
+            finish=[table.center, table.spread, table.share, table.temperature],
+        )
+
+    def values(self, numbers: Array, positions: Array) -> Array | None:
+        out = np.empty((len(numbers), self._problems))
+        return out if self._ready.values(numbers, positions, out, self._threads) else None
+
+    def reader(
+        self, columns: list[RowColumn], read: Callable[[int, Any], Any]
+    ) -> Callable[[dict[Any, Any] | list[Any]], Array | int | None]:
+        made = _native.RowReader(_NUMBERS, read)
+        for column in columns:
+            made.add(*column)
+        ready, problems = self._ready, self._problems
+
+        def values_of(row: dict[Any, Any] | list[Any]) -> Array | int | None:
+            out = np.empty((1, problems))
+            lacking = ready.row(made, row, out)
+            return out if lacking == -1 else lacking if lacking >= 0 else None
+
+        return values_of
 
 
 class _GrowthRows(GrowthRows):

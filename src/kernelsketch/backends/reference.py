@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .._array import Array
-from ..reference import fourier, gcws, index, join, linear, quantiles, rng, trees
+from ..reference import fourier, gcws, index, join, linear, quantiles, rng, tables, trees
 from ..reference import gmm as minmax
 from ..reference import newton as steps
 from ..reference import pack as packing
@@ -20,7 +20,7 @@ from ..reference.growth import grow
 from ._backend import Processor
 from ._interface import ByteRows, FourierParams, GcwsParams, Ratio
 from ._interface_index import Vectors
-from ._interface_processor import GrownTrees, Growth, GrowthRows, ReadyModel, ShingleParams
+from ._interface_processor import GrownTrees, Growth, GrowthRows, ReadyModel, ReadyTable, ShingleParams
 from ._numpy import NumpyArrays
 from ._rows import CsrRows, Rows
 
@@ -121,6 +121,9 @@ class ReferenceBackend(NumpyArrays, Processor):
     def predictor(self, model: ReadyModel) -> None:
         return None  # the steps one after the other are the specification
 
+    def table_predictor(self, table: ReadyTable) -> None:
+        return None
+
     # Decision trees.
 
     trees_decide = staticmethod(trees.decide)
@@ -135,6 +138,9 @@ class ReferenceBackend(NumpyArrays, Processor):
         found = [quantiles.levels_of(x, table, levels) for x, table in zip(numbers.T, tables, strict=True)]
         return np.array(found, np.float32).reshape(numbers.shape[::-1]).T
 
+    components = staticmethod(tables.components)
+    shares = staticmethod(tables.shares)
+    blended = staticmethod(tables.blended)
     weighted_differences = staticmethod(minmax.weighted_differences)
 
     # Near neighbours.

@@ -14,16 +14,18 @@ A process that imports only this package imports NumPy and the native module, ne
     _probabilities.py  Calibration, and probabilities from decision values
     _numbers.py        the numbers of the codes that a model uses
     _predictor.py      Predictor
+    _loaders.py        which package reads the predictors of other files: TablePredictor is in kernelsketch.tabular
     _c_header.py       a predictor as a C header
     _onnx.py           a predictor as an ONNX graph
 
 The estimators of ``kernelsketch.linear`` hold the same value, so that all give the same results to the last bit.
 """
 
+from ._c_header import c_array, c_header
 from ._model import LinearModel
 from ._model_file import MODEL_SCHEMA, model_content, stored_model, stored_parameters, stored_versions
 from ._numbers import MOST_CODES, encode, number_dtype, numbers_of, padded, stride_of, unpacked_steps
-from ._predictor import Predictor
+from ._predictor import Predictor, ready_model
 from ._probabilities import Calibration, decided_classes, shares_of
 from ._scaling import SCALES, Scaling, heavy_columns, warn_unscaled
 from ._value import Value
@@ -37,6 +39,8 @@ __all__ = [
     "Predictor",
     "Scaling",
     "Value",
+    "c_array",
+    "c_header",
     "decided_classes",
     "encode",
     "heavy_columns",
@@ -44,6 +48,7 @@ __all__ = [
     "number_dtype",
     "numbers_of",
     "padded",
+    "ready_model",
     "shares_of",
     "stored_model",
     "stored_parameters",

@@ -110,18 +110,18 @@ def c_header(model: LinearModel, ready: ReadyModel, name: str) -> str:
         f"static const ks_answer ks_nothing = {nothing};",
         "typedef struct { uint64_t seed; size_t first; int column, width, hash, hashes, samples; } ks_view;",
         f"static const ks_view ks_views[] = {{{_views(ready.views, samples)}}};",
-        *_array("uint16_t", "number", ready.number_of),
-        *_array("uint32_t", "absent", absent_codes(model.hasher)),
-        *_array("int", "counts", counts),
-        *_array("float" if w.dtype == np.float32 else "double", "w", w),
-        *_array("double", "offset", ready.offset),
-        *_array("double", "center", ready.center),
-        *_array("double", "spread", None if scaling is None else scaling.spread),
-        *_array("double", "middle", None if scaling is None else scaling.center),
-        *_array("double", "quantiles", None if quantiles is None else quantiles.T),
-        *_array("double", "levels", None if quantiles is None else np.linspace(-1, 1, len(quantiles))),
-        *_array("double", "slopes", slopes),
-        *_array("double", "intercepts", None if calibration is None else calibration.intercepts),
+        *c_array("uint16_t", "number", ready.number_of),
+        *c_array("uint32_t", "absent", absent_codes(model.hasher)),
+        *c_array("int", "counts", counts),
+        *c_array("float" if w.dtype == np.float32 else "double", "w", w),
+        *c_array("double", "offset", ready.offset),
+        *c_array("double", "center", ready.center),
+        *c_array("double", "spread", None if scaling is None else scaling.spread),
+        *c_array("double", "middle", None if scaling is None else scaling.center),
+        *c_array("double", "quantiles", None if quantiles is None else quantiles.T),
+        *c_array("double", "levels", None if quantiles is None else np.linspace(-1, 1, len(quantiles))),
+        *c_array("double", "slopes", slopes),
+        *c_array("double", "intercepts", None if calibration is None else calibration.intercepts),
     ]
     included: set[str] = set()
     sources = [("core/gcws.h", INCLUDE), ("core/codes.h", INCLUDE), ("model.h", Path(__file__).parent)]
@@ -143,18 +143,22 @@ def _views(views: list[HashView], samples: list[int]) -> str:
     return ", ".join(lines)
 
 
-def _array(kind: str, name: str, values: Any) -> list[str]:
+def c_array(kind: str, name: str, values: Any) -> list[str]:
     """Return the lines of an array and of its length, which is 0 if there are no values."""
     values = np.zeros(0) if values is None else np.asarray(values).ravel()
     if kind in ("float", "double"):
         suffix = "f" if kind == "float" else ""
-        texts: Iterable[str] = (f"{float(value).hex()}{suffix}" if value else "0" for value in values.tolist())
+        texts: Iterable[str] = (_number(value, suffix) for value in values.tolist())
     else:
         texts = (str(int(value)) for value in values)
     return [
         f"enum {{ ks_n_{name} = {len(values)} }};",
         f"static const {kind} ks_{name}[{max(1, len(values))}] = {{{','.join(texts) or '0'}}};",
     ]
+
+
+def _number(value: float, suffix: str) -> str:
+    return "NAN" if value != value else f"{float(value).hex()}{suffix}" if value else "0"
 
 
 def _labels(model: LinearModel, name: str) -> list[str]:

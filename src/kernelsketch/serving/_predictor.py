@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from ..backends import CsrRows, DenseRows, HashView, ReadyModel, Rows, backend_f
 from ..exceptions import InputError, InputTypeError
 from ..hashing import check_powers, views_of
 from ._c_header import c_header
+from ._loaders import loader_of
 from ._model import LinearModel
 from ._numbers import numbers_of
 
@@ -29,7 +31,7 @@ class Predictor:
     predictor.
 
     A row is an array of ``n_features`` numbers. Names of columns are not compared. Values that are not finite are
-    refused.
+    refused. Models of tables have a :class:`TablePredictor`, which takes dicts as well.
 
     Parameters
     ----------
@@ -48,8 +50,7 @@ class Predictor:
     Notes
     -----
     The tables of parameters take ``24 * n_features * n_components`` bytes, with ``gamma`` about ``gamma`` times as
-    much. If they would take more than 64 MiB, the parameters are generated for each row, as the model does. Models of
-    tables (``GCWSTabularClassifier``) have no predictor: much of the time of a prediction goes into reading the table.
+    much. If they would take more than 64 MiB, the parameters are generated for each row, as the model does.
 
     Examples
     --------
@@ -63,16 +64,21 @@ class Predictor:
     [0, 1, 2]
     """
 
+    _model: Any  # the LinearModel, or what a subclass predicts with
+    _ready: Any
+
     def __init__(self, model: LinearModel, *, n_jobs: int | None = None) -> None:
         self._model, self._n_jobs = replace(model, weights=on_host(model.weights)), n_jobs
         self._threads = check_n_jobs(n_jobs)
         self.classes_, self.n_features_in_ = model.classes, model.n_features
-        self._ready = _ready_model(self._model)
+        self._ready = ready_model(self._model)
         self._decide = processor_for(threads=self._threads).predictor(self._ready) or self._decide_stepwise
 
     @classmethod
     def load(cls, path: Any, *, n_jobs: int | None = None) -> Predictor:
-        """Read a predictor from a model file, which :meth:`GCWSClassifier.save` or ``kernelsketch train`` wrote.
+        """Read a predictor from a file that the ``save`` of a model or ``kernelsketch train`` wrote.
+
+        The file of a model of tables gives a :class:`TablePredictor`.
 
         Parameters
         ----------
@@ -84,6 +90,10 @@ class Predictor:
         -------
         predictor : Predictor
         """
+        found = loader_of(Path(path))
+        if found is not None:
+            predictor: Predictor = found(path, n_jobs=n_jobs)
+            return predictor
         return cls(LinearModel.load(path), n_jobs=n_jobs)
 
     def __reduce__(self) -> Any:
@@ -109,7 +119,7 @@ class Predictor:
         self._require_classes("decision_function")
         values = self._values(X)
         found: Array = values[:, 0] if values.shape[1] == 1 else values
-        return found[0] if is_row(X) else found
+        return found[0] if self._is_row(X) else found
 
     def predict(self, X: Any) -> Any:
         """Predict the labels of rows, or the numbers if the model is a regressor.
@@ -125,7 +135,7 @@ class Predictor:
             A single label or number if X is one row.
         """
         found = self._model.answers(self._values(X))
-        return found[0] if is_row(X) else found
+        return found[0] if self._is_row(X) else found
 
     def predict_proba(self, X: Any) -> Array:
         """Predict the probabilities of the classes, in the order of ``classes_``.
@@ -146,8 +156,8 @@ class Predictor:
                 f"predict_proba needs a model with {WITH_PROBABILITIES} or probability='calibrated', but this one has "
                 f"loss={self._model.loss!r}: fit it again with one of them."
             )
-        found = self._model.probabilities(self._values(X))
-        return found[0] if is_row(X) else found
+        found: Array = self._model.probabilities(self._values(X))
+        return found[0] if self._is_row(X) else found
 
     def to_c(self, name: str = "model") -> str:
         """Return the predictor as a C99 header without dependencies, for programs without Python.
@@ -181,6 +191,9 @@ class Predictor:
 
         return onnx_model(self._model, self._ready)
 
+    def _is_row(self, X: Any) -> bool:
+        return is_row(X)
+
     def _require_classes(self, method: str) -> None:
         if self.classes_ is None:
             raise InputError(f"{method} needs a classifier, but the model is a {self._model.estimator}: use predict.")
@@ -191,7 +204,7 @@ class Predictor:
         try:
             if model.scaling is not None:
                 rows = model.scaling.apply(rows)
-            values = self._decide(rows)
+            values: Array | None = self._decide(rows)
         except InputError:
             raise
         except ValueError as error:  # of native code, about the indices of sparse rows
@@ -200,7 +213,8 @@ class Predictor:
         if values is None:
             raise InputError("X contains NaN or infinity, or values that overflow: replace or remove them first.")
         check_powers(model.hasher, rows)  # now that native code has found the rows sound
-        return values if model.calibration is None else model.calibration.logits(values)
+        found: Array = values if model.calibration is None else model.calibration.logits(values)
+        return found
 
     def _rows(self, X: Any) -> Rows:
         if is_sparse(X):
@@ -235,7 +249,8 @@ class Predictor:
         return backend.linear_decide(numbers, empty, 1.0, self._ready.w, self._ready.offset).astype(np.float64)
 
 
-def _ready_model(model: LinearModel) -> ReadyModel:
+def ready_model(model: LinearModel) -> ReadyModel:
+    """Return a model as a back end holds it ready for predictions."""
     hasher = model.hasher
     views = [
         HashView(view.hasher.seed, view.columns.stop - view.columns.start, view.hasher.n_components, view.hasher.counts)

@@ -14,6 +14,7 @@ Files::
     _features.py     the features that come out, in a few bytes per cell of the table
     _statistics.py   mean targets of categories as further features, with own ones for each fold
     _views.py        three views of the features: standardized, quantiles, principal components
+    _view_fit.py     how views are learned; _text_fit.py does it for free text
     _weights.py      weights of columns, by gradient descent on the held-out error of a kernel machine
     _trees.py        boosted trees as arrays
     _learn.py        from features to a model: folds, C, calibration, blend, final fit
@@ -24,6 +25,8 @@ Files::
     _tree_losses.py  losses of the trees of a regression; _quantiles.py, weighted quantiles
     _root_link.py    counts from their square roots
     _effort.py       how much work a fit does: efforts by name, and budgets in seconds
+    _model.py        TableModel: what a fitted model is, for estimators and predictors
+    _predictor.py    TablePredictor, for a few rows at a time; _row.py reads one row of Python values
     _importances.py  importances of columns, and their plot; _html.py shows them in notebooks
     _explain.py      contributions of columns to predictions: Shapley values, or credits
     _credit.py       credits of columns for the hashes and the leaves of a row
@@ -40,17 +43,44 @@ The way of a table::
     predict  X -> read_table -> TablePlan.encode -> Views.transform -> the linear model -> blend with the trees
 """
 
-from ._columns import ColumnPlan, plan_column
-from ._effort import EFFORTS, summary_of
-from ._estimators import GCWSTabularClassifier, GCWSTabularRegressor
-from ._explanation import Explanation, shown
-from ._frame import Table
-from ._load_model import load_model
-from ._read import read_table
-from ._relevance import RelevanceScaler
-from ._statistics import FEWEST_CATEGORIES, MOST_CLASSES
-from ._text import text_table
-from ._values import is_missing_text
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:  # for type checkers; _HOMES has the same names
+    from ._columns import MOST_CATEGORIES as MOST_CATEGORIES
+    from ._columns import ColumnPlan as ColumnPlan
+    from ._columns import plan_column as plan_column
+    from ._effort import EFFORTS as EFFORTS
+    from ._effort import summary_of as summary_of
+    from ._estimators import GCWSTabularClassifier as GCWSTabularClassifier
+    from ._estimators import GCWSTabularRegressor as GCWSTabularRegressor
+    from ._explanation import Explanation as Explanation
+    from ._explanation import shown as shown
+    from ._frame import Table as Table
+    from ._load_model import load_model as load_model
+    from ._predictor import TablePredictor as TablePredictor
+    from ._read import read_table as read_table
+    from ._relevance import RelevanceScaler as RelevanceScaler
+    from ._statistics import FEWEST_CATEGORIES as FEWEST_CATEGORIES
+    from ._statistics import MOST_CLASSES as MOST_CLASSES
+    from ._text import text_table as text_table
+    from ._values import is_missing_text as is_missing_text
+
+_HOMES = {
+    "_columns": ("MOST_CATEGORIES", "ColumnPlan", "plan_column"),
+    "_effort": ("EFFORTS", "summary_of"),
+    "_estimators": ("GCWSTabularClassifier", "GCWSTabularRegressor"),
+    "_explanation": ("Explanation", "shown"),
+    "_frame": ("Table",),
+    "_load_model": ("load_model",),
+    "_predictor": ("TablePredictor",),
+    "_read": ("read_table",),
+    "_relevance": ("RelevanceScaler",),
+    "_statistics": ("FEWEST_CATEGORIES", "MOST_CLASSES"),
+    "_text": ("text_table",),
+    "_values": ("is_missing_text",),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "EFFORTS",
@@ -62,6 +92,7 @@ __all__ = [
     "GCWSTabularRegressor",
     "RelevanceScaler",
     "Table",
+    "TablePredictor",
     "is_missing_text",
     "load_model",
     "plan_column",
@@ -70,3 +101,12 @@ __all__ = [
     "summary_of",
     "text_table",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a name when it is first used: a process that only predicts imports neither scikit-learn nor SciPy."""
+    if name not in _HOME_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f".{_HOME_OF[name]}", __name__), name)
+    globals()[name] = value
+    return value

@@ -27,7 +27,7 @@ from ._frame import (
     Column,
     Table,
 )
-from ._free_text import FreeText, TargetOrder, is_free_text
+from ._free_text import FreeText, TargetOrder
 from ._statistics import Levels, Statistics
 from ._values import (
     DATE_UNIT,
@@ -192,7 +192,11 @@ def _plan_category(
 
 def _free_text(values: list[str], present: Array, targets: TargetOrder | None) -> FreeText | None:
     """Return numbers for the text of a column, or None if it has none: its distinct values need words in common."""
-    text = FreeText.of(present.tolist(), targets) if len(values) > LEAST_TEXTS and is_free_text(values) else None
+    if len(values) <= LEAST_TEXTS:
+        return None
+    from ._text_fit import is_free_text, learn_text  # which predictions do not need, nor scikit-learn
+
+    text = learn_text(present.tolist(), targets) if is_free_text(values) else None
     return text if text is not None and text.names else None
 
 
@@ -201,7 +205,11 @@ def _has_text(column: Column) -> bool:
     if column.kind != CATEGORY or column.choice:
         return False
     values = sorted(set(column.values[~column.missing].tolist()))
-    return len(values) > LEAST_TEXTS and is_free_text(values)
+    if len(values) <= LEAST_TEXTS:
+        return False
+    from ._text_fit import is_free_text
+
+    return is_free_text(values)
 
 
 def _parts_in_words(parts: tuple[str, ...]) -> str:
@@ -325,6 +333,11 @@ class TablePlan:
             )
         return plan
 
+    @property
+    def has_choices(self) -> bool:
+        """Whether the user decided something about columns that their values do not say."""
+        return self.infinity != "error" or any(column.choice for column in self.columns)
+
     def drops(self, names: list[str], named: bool) -> Array:
         """Return flags of the columns of a table that the plan leaves out, so that they are not read."""
         if named and self.named:
@@ -343,14 +356,14 @@ class TablePlan:
         for plan, column in zip(self.columns, columns, strict=True):
             if plan.is_used:
                 width = sum(number for _, number in plan.features)
-                found = _encode_column(plan, column, numbers[:, at : at + width])
+                found = encode_column(plan, column, numbers[:, at : at + width])
                 if found is not None:
                     positions[:, flagged] = found
                     flagged += 1
                 at += width
         if self.statistics is not None:
             pairs = zip(columns, self.columns, strict=True)
-            read = [_read_as(column, plan) if plan.categories else column for column, plan in pairs]
+            read = [read_as(column, plan) if plan.categories else column for column, plan in pairs]
             numbers[:, at:] = self.statistics.features(self.statistics.levels.numbers(read))
         return Features(is_number, numbers, starts, positions)
 
@@ -380,16 +393,16 @@ class TablePlan:
                     f"X has {len(table.columns)} features, but {owner} is expecting {len(self.columns)} features as "
                     "input: pass the columns of the training rows in the same order, or a data frame with their names."
                 )
-            return [self._settled(plan, found, table.n_rows) for plan in self.columns]
+            return [self.settle(plan, found, table.n_rows) for plan in self.columns]
         found = {column.name: column for column in table.columns}
         lost = [plan.name for plan in kept if plan.name not in found]
         if lost:
             plural, it = ("s", "them") if len(lost) > 1 else ("", "it")
             shown = ", ".join(map(repr, lost[:5])) + (" ..." if len(lost) > 5 else "")
             raise InputError(f"X lacks the column{plural} {shown}, on which the model was trained: add {it}.")
-        return [self._settled(plan, found, table.n_rows) for plan in self.columns]
+        return [self.settle(plan, found, table.n_rows) for plan in self.columns]
 
-    def _settled(self, plan: ColumnPlan, found: dict[str, Column], n_rows: int) -> Column:
+    def settle(self, plan: ColumnPlan, found: dict[str, Column], n_rows: int) -> Column:
         """Return the column of a plan as the user decided for the training rows."""
         if plan.choice == DROPPED or not plan.is_used:
             return found.get(plan.name, dropped(plan.name, n_rows))
@@ -398,9 +411,9 @@ class TablePlan:
         return settled(column, plan.choice, self.infinity, plan.categories)
 
 
-def _encode_column(plan: ColumnPlan, column: Column, numbers: Array) -> Array | None:
+def encode_column(plan: ColumnPlan, column: Column, numbers: Array) -> Array | None:
     """Write the numbers of a column, and return the position of the flag that is 1, or None if it has no flags."""
-    column = _read_as(column, plan)
+    column = read_as(column, plan)
     missing = column.missing
     if plan.is_number:
         numbers[:, 0] = column.values
@@ -422,7 +435,7 @@ def _encode_column(plan: ColumnPlan, column: Column, numbers: Array) -> Array | 
     return positions
 
 
-def _read_as(column: Column, plan: ColumnPlan) -> Column:
+def read_as(column: Column, plan: ColumnPlan) -> Column:
     """Return a column in the kind and the notation of the plan."""
     is_text = column.notation is not None
     if column.kind == plan.kind and (not is_text or column.notation == plan.notation):

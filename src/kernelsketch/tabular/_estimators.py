@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from numbers import Integral, Real
-from typing import Any, ClassVar, NoReturn, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, _fit_context
@@ -15,12 +15,10 @@ from sklearn.utils.validation import _check_sample_weight, _check_y, check_consi
 from .._array import Array
 from .._estimator import PlainParameters, check_labels_known, numeric_targets, plain_labels
 from .._losses import TABLE_LOSSES
-from .._validation import check_n_jobs, row_batches
+from .._validation import check_n_jobs
 from .._weighted import row_counts
 from ..exceptions import InputError, InputTypeError, ParameterError, Setting
 from ..linear import whole_or_nothing
-from ..serving import decided_classes
-from ._boosting import mixed, predict_trees
 from ._choices import INFINITY, chosen, dropping
 from ._columns import MOST_CATEGORIES, ColumnPlan, TablePlan
 from ._effort import EFFORTS, Clock, effort_of, summary_of
@@ -28,12 +26,14 @@ from ._explain import Explains, background_of
 from ._file import Persistent
 from ._frame import Table
 from ._free_text import TargetOrder
-from ._goals import CLASS_SCORES, NUMBER_SCORES, Goal, decided
+from ._goals import CLASS_SCORES, NUMBER_SCORES, Goal
 from ._html import HtmlRepr
 from ._importances import importances, plot_importances
 from ._intervals import Intervals, check_coverage
 from ._learn import Learner
+from ._model import TableModel
 from ._neighbors import warn_about_neighbors
+from ._predictor import TablePredictor
 from ._read import read_table, warn_about_names
 from ._root_link import RootLink
 from ._together import Together
@@ -47,7 +47,6 @@ D2_NAMES = {  # of held-out scores: the share of the loss of the best constant t
     "quantile": "D2 of the pinball loss",
     "poisson": "D2 of the Poisson deviance",
 }
-BATCH_BYTES = 1 << 22  # per thread, of the columns of views that a prediction holds at a time: they stay in the cache
 
 
 class TabularModel(PlainParameters, HtmlRepr, Explains, Persistent, BaseEstimator):  # type: ignore[misc]
@@ -211,23 +210,17 @@ class TabularModel(PlainParameters, HtmlRepr, Explains, Persistent, BaseEstimato
     def _targets(self, y: Any) -> Array:
         raise NotImplementedError
 
+    @property
+    def _model(self) -> TableModel:
+        """What predictions depend on, as one value."""
+        check_is_fitted(self)
+        trees, share, temperature = self._trees, self.trees_share_, self._temperature
+        rest = (self._exponent, self._link, getattr(self, "threshold_", None))
+        return TableModel(self._plan, self._views, self.model_.fitted_, trees, share, temperature, *rest)
+
     def _values(self, features: Array) -> Array:
         """Return what the model computes from features: decision values (rows, problems) or predictions (rows, 1)."""
-        columns, threads = self._views.transform(features), check_n_jobs(self.n_jobs)
-        if not self._is_class:
-            found = np.asarray(self.model_.predict(columns))[:, None]
-            if self._link is not None:
-                found = self._link.means(found)
-            if self._trees is not None:
-                by_trees = predict_trees(self._trees, features, False, threads)
-                found = mixed(found, by_trees if self._link is None else np.exp(by_trees), self.trees_share_)
-            return found
-        if self._trees is None:
-            return np.asarray(self.model_.decision_function(columns)).reshape(len(features), -1) / self._temperature
-        by_trees = predict_trees(self._trees, features, True, threads)
-        blended = mixed(np.asarray(self.model_.predict_proba(columns)), by_trees, self.trees_share_)
-        logs = np.log(blended) / self._temperature
-        return logs if logs.shape[1] > 2 else logs[:, 1:] - logs[:, :1]
+        return self._model.values(features, threads=check_n_jobs(self.n_jobs))
 
     def _values_of(self, X: Any) -> Array:
         """Return the values of a table, computed for a few rows at a time."""
@@ -235,13 +228,10 @@ class TabularModel(PlainParameters, HtmlRepr, Explains, Persistent, BaseEstimato
 
     def _batches(self, X: Any) -> Iterator[Array]:
         """Yield the features of a table, a few rows at a time."""
-        check_is_fitted(self)
-        table = read_table(X, self._plan.drops)
+        model, table = self._model, read_table(X, self._plan.drops)
         warn_about_names(self._plan, table, type(self).__name__)
         features = self._plan.encode(table, type(self).__name__)
-        row_bytes = 8 * sum(self._views.widths) + 8 * features.shape[1]
-        for rows in row_batches(table.n_rows, row_bytes, BATCH_BYTES * check_n_jobs(self.n_jobs)):
-            yield features[rows]
+        yield from model.batches(features, threads=check_n_jobs(self.n_jobs))
 
     def _known_intervals(self, method: str) -> Intervals:
         """Return what held-out rows say about errors, or raise an error if there were none."""
@@ -258,16 +248,15 @@ class TabularModel(PlainParameters, HtmlRepr, Explains, Persistent, BaseEstimato
             "saved it: fit it again."
         )
 
-    def predictor(self) -> NoReturn:
-        """Raise an error: models of tables have no :class:`~kernelsketch.serving.Predictor`.
+    def predictor(self) -> TablePredictor:
+        """Return the fitted model as a predictor, which is fast for a few rows at a time.
 
-        Much of the time of their predictions goes into reading columns, which a predictor would have to do as well.
+        Returns
+        -------
+        predictor : TablePredictor
+            It predicts the same values to the last bit, and does not change when this model is fitted again.
         """
-        plain = "GCWSClassifier" if self._is_class else "GCWSRegressor"
-        raise InputError(
-            f"{type(self).__name__} has no predictor, because much of the time of a prediction goes into reading the "
-            f"columns: call predict with many rows at a time, or fit a {plain} to columns of numbers, which has one."
-        )
+        return TablePredictor(self._model, n_jobs=self.n_jobs)
 
     def plot_importances(self, n_columns: int = 20, *, ax: Any = None) -> Any:
         """Draw the importances of the most important columns as bars. It needs Matplotlib.
@@ -539,11 +528,8 @@ class GCWSTabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc
         -------
         labels : array of shape (n_samples,)
         """
-        check_is_fitted(self)
-        if self.threshold_ is not None:
-            return np.asarray(self.classes_[decided(self.predict_proba(X), self.threshold_)])
         values = self._values_of(X)
-        return np.asarray(self.classes_[decided_classes(values)])
+        return np.asarray(self._model.answers(values))
 
     def predict_proba(self, X: Any) -> Array:
         """Predict the probabilities of the classes.
@@ -559,8 +545,7 @@ class GCWSTabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc
             In the order of ``classes_``.
         """
         values = self._values_of(X)
-        found: Array = self.model_.fitted_.probabilities(values)
-        return found
+        return self._model.probabilities(values)
 
     def predict_log_proba(self, X: Any) -> Array:
         """Predict the logarithms of the probabilities of the classes.
@@ -765,7 +750,7 @@ class GCWSTabularRegressor(RegressorMixin, TabularModel):  # type: ignore[misc]
         -------
         targets : array of shape (n_samples,)
         """
-        return self._unscaled(self._values_of(X)[:, 0])
+        return np.asarray(self._model.answers(self._values_of(X)))
 
     def predict_interval(self, X: Any, coverage: float = 0.9) -> Array:
         """Predict intervals that have the target with a given probability.
@@ -795,14 +780,7 @@ class GCWSTabularRegressor(RegressorMixin, TabularModel):  # type: ignore[misc]
         for features in self._batches(X):
             found.append(intervals.bounds(self._values(features)[:, 0], features, coverage, threads))
         ends = np.concatenate(found)
-        return self._unscaled(ends if self._link is None else np.maximum(ends, 0))  # counts are not below 0
-
-    def _unscaled(self, values: Array) -> Array:
-        """Return values in the units of the targets; those beyond the largest number are that number."""
-        most = np.finfo(np.float64).max
-        with np.errstate(over="ignore"):
-            found: Array = np.clip(np.ldexp(values, self._exponent), -most, most)
-            return found
+        return self._model.unscaled(ends if self._link is None else np.maximum(ends, 0))  # counts are not below 0
 
 
 def _only(X: Any, names: list[str], table: Table) -> Table:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from ..exceptions import InputError, ParameterError
-from ..linear import LINEAR_MODELS, estimator_content, restored_model
-from ..serving import MODEL_SCHEMA, stored_versions
+from ..serving import MODEL_SCHEMA, LinearModel, stored_model, stored_versions
 from ..storage import OPTIONAL, Field, Schema, Tensor, Tensors, Text, With, load_file, nested, save_file
 from ._choices import CHOICES, DROPPED, INFINITY
 from ._columns import DATE_PARTS, ColumnPlan, TablePlan
@@ -19,13 +17,15 @@ from ._effort import effort_of
 from ._features import ABSENT, Features
 from ._frame import CATEGORY, DATE, NUMBER
 from ._free_text import restored_texts, stored_texts
-from ._goals import CLASS_SCORES, NUMBER_SCORES
-from ._intervals import Intervals
+from ._model import TableModel
 from ._notation import check_notation
 from ._root_link import RootLink
 from ._statistics import Levels, Statistics
 from ._trees import NODE_TYPES, Trees
 from ._views import LARGEST, VIEWS, Scales, Views
+
+if TYPE_CHECKING:
+    from ._intervals import Intervals
 
 TABULAR_FORMAT = "kernelsketch.tabular"
 MODEL = "model"
@@ -130,6 +130,8 @@ class Persistent:
             Whether the file has the features of up to 64 training rows, with which ``explain`` compares. If these must
             not leave your hands, pass False, and some rows to ``explain``.
         """
+        from sklearn.utils.validation import check_is_fitted
+
         check_is_fitted(self)
         save_tabular(self, Path(path), background=background)
 
@@ -154,6 +156,8 @@ class Persistent:
 
 def save_tabular(model: Any, path: Path, *, background: bool = True) -> None:
     """Write a fitted model atomically."""
+    from ..linear import estimator_content
+
     plan, views, scales = model._plan, model._views, model._views.scales
     header, inner = estimator_content(model.model_)
     columns = plan.columns
@@ -269,9 +273,10 @@ def read_tabular(path: Path, kinds: dict[str, Any]) -> Any:
 
 
 def _restore(kind: Any, header: dict[str, Any], tensors: Tensors, path: str) -> Any:
-    start = f"{MODEL}."
-    inner = {name.removeprefix(start): tensor for name, tensor in tensors.items() if name.startswith(start)}
-    head = restored_model(header[MODEL], inner, path, LINEAR_MODELS)
+    from ..linear import LINEAR_MODELS, restored_model
+    from ._goals import CLASS_SCORES, NUMBER_SCORES  # need SciPy and scikit-learn
+
+    head = restored_model(header[MODEL], _inner(tensors), path, LINEAR_MODELS)
     if hasattr(head, "classes_") and head.probability is None:
         raise InputError(f"{path} is damaged: its linear model has no probabilities.")
     parameters = dict(header["parameters"])
@@ -284,41 +289,22 @@ def _restore(kind: Any, header: dict[str, Any], tensors: Tensors, path: str) -> 
         effort_of(model.effort)
     except ParameterError as error:
         raise InputError(f"{path} is damaged: {error}") from None
-    columns = tuple(_columns(tensors))
-    infinity = header.get("infinity", "error")
-    if infinity not in INFINITY:
-        raise InputError(f"{path} is damaged: infinity={infinity[:60]!r} is not known.")
-    plan = TablePlan(columns, header["named"], _statistics(columns, head, tensors), infinity)
-    model._plan, model._views, model.model_ = plan, _views(plan, header["views"], tensors), head
-    if not model._views.is_bounded() or not (np.abs(inner["offset"]) < LARGEST).all():
-        raise InputError(f"{path} is damaged: its scales give numbers that single precision cannot hold.")
-    if sum(model._views.widths) != head.n_features_in_ or len(tensors["importances"]) != len(plan.columns):
-        raise InputError(f"{path} is damaged: its views do not fit its linear model.")
-    model._trees, model.trees_share_ = _trees(plan, head, tensors), float(header["trees_share"])
-    model._temperature = float(header.get("temperature", 1.0))
+    table = _table_model(head.fitted_, header, tensors, path)
+    plan = table.plan
+    model._plan, model._views, model.model_ = plan, table.views, head
+    model._trees, model.trees_share_ = table.trees, table.share
+    model._temperature, model._exponent, model._link = table.temperature, table.exponent, table.link
     model._intervals = _intervals(plan, head, tensors)
-    model._exponent = int(header["exponent"])
     model.held_out_score_ = float(header.get("held_out_score", np.nan))
-    model._scored, model._link = header.get("scoring"), None
-    if model._scored is not None and model._scored not in (
-        CLASS_SCORES if hasattr(head, "classes_") else NUMBER_SCORES
-    ):
+    is_class, model._scored = hasattr(head, "classes_"), header.get("scoring")
+    if model._scored is not None and model._scored not in (CLASS_SCORES if is_class else NUMBER_SCORES):
         raise InputError(f"{path} is damaged: scoring={model._scored[:60]!r} is not known.")
-    if hasattr(head, "classes_"):
-        model.threshold_ = header.get("threshold")
-        if model.threshold_ is not None and len(head.classes_) != 2:
-            raise InputError(f"{path} is damaged: it has a threshold, but not two classes.")
+    if is_class:
+        model.threshold_ = table.threshold
     else:
-        model._loss = model.loss
-    if "link" in tensors:
-        if hasattr(head, "classes_") or len(tensors["link"]) != 3 or not (tensors["link"][1:] >= 0).all():
-            raise InputError(f"{path} is damaged: its link from roots to counts is not one.")
-        model._link = RootLink(*map(float, tensors["link"]))
-        model._loss = "poisson"
+        model._loss = model.loss if table.link is None else "poisson"
     model.held_out_error_ = float(header.get("held_out_error", np.nan))
     model.held_out_scores_ = _scores(header.get("held_out_scores", {}), path)
-    if (model._trees is None) != (model.trees_share_ == 0) or model.trees_share_ >= 1:
-        raise InputError(f"{path} is damaged: its trees do not fit trees_share={model.trees_share_}.")
     model.n_features_in_ = len(plan.columns)
     model._importances = tensors["importances"]
     model._background = _background(plan, tensors)
@@ -343,6 +329,51 @@ def _background(plan: TablePlan, tensors: Tensors) -> Features | None:
     return Features(is_number, np.asfortranarray(numbers), starts, np.asfortranarray(positions))
 
 
+def read_table_model(path: Path) -> TableModel:
+    """Read what predictions need of a tabular model, without scikit-learn."""
+
+    def restore(header: dict[str, Any], tensors: Tensors) -> TableModel:
+        linear = stored_model(header[MODEL], _inner(tensors), str(path))
+        if linear.classes is not None and linear.calibration is None:
+            raise InputError(f"{path} is damaged: its linear model has no probabilities.")
+        return _table_model(linear, header, tensors, str(path))
+
+    return load_file(path, SCHEMA, restore)
+
+
+def _inner(tensors: Tensors) -> Tensors:
+    """Return the tensors of the linear model."""
+    start = f"{MODEL}."
+    return {name.removeprefix(start): tensor for name, tensor in tensors.items() if name.startswith(start)}
+
+
+def _table_model(linear: LinearModel, header: dict[str, Any], tensors: Tensors, path: str) -> TableModel:
+    columns, n_outputs = tuple(_columns(tensors)), len(linear.weights)
+    infinity, threshold = header.get("infinity", "error"), header.get("threshold")
+    if infinity not in INFINITY:
+        raise InputError(f"{path} is damaged: infinity={infinity[:60]!r} is not known.")
+    if threshold is not None and (linear.classes is None or len(linear.classes) != 2):
+        raise InputError(f"{path} is damaged: it has a threshold, but not two classes.")
+    plan = TablePlan(columns, header["named"], _statistics(columns, n_outputs, tensors), infinity)
+    views, trees, share = (
+        _views(plan, header["views"], tensors),
+        _trees(plan, n_outputs, tensors),
+        header["trees_share"],
+    )
+    if not views.is_bounded() or not (np.abs(linear.intercepts) < LARGEST).all():
+        raise InputError(f"{path} is damaged: its scales give numbers that single precision cannot hold.")
+    if sum(views.widths) != linear.n_features or len(tensors["importances"]) != len(plan.columns):
+        raise InputError(f"{path} is damaged: its views do not fit its linear model.")
+    if (trees is None) != (share == 0) or share >= 1:
+        raise InputError(f"{path} is damaged: its trees do not fit trees_share={share}.")
+    temperature, exponent = float(header.get("temperature", 1.0)), int(header["exponent"])
+    link = tensors.get("link")
+    if link is not None and (linear.classes is not None or len(link) != 3 or not (link[1:] >= 0).all()):
+        raise InputError(f"{path} is damaged: its link from roots to counts is not one.")
+    root = None if link is None else RootLink(*map(float, link))
+    return TableModel(plan, views, linear, trees, float(share), temperature, exponent, root, threshold)
+
+
 def _scores(stored: dict[str, Any], path: str) -> dict[str, float]:
     """Return the scores of held-out rows by name."""
     if not all(type(score) in (int, float) and 0 <= score <= sys.float_info.max for score in stored.values()):
@@ -350,12 +381,11 @@ def _scores(stored: dict[str, Any], path: str) -> dict[str, float]:
     return {name: float(score) for name, score in stored.items()}
 
 
-def _trees(plan: TablePlan, head: Any, tensors: Tensors) -> Trees | None:
+def _trees(plan: TablePlan, n_outputs: int, tensors: Tensors) -> Trees | None:
     if TREES + "baseline" not in tensors:
         return None
     trees = Trees(**{name.removeprefix(TREES): tensors[name] for name in _TREES})
-    classes = len(getattr(head, "classes_", [0]))
-    if trees.n_outputs != (classes if classes > 2 else 1) or trees.n_features > len(plan.features):
+    if trees.n_outputs != n_outputs or trees.n_features > len(plan.features):
         raise InputError("the trees do not fit the columns or the classes.")
     return trees
 
@@ -363,6 +393,8 @@ def _trees(plan: TablePlan, head: Any, tensors: Tensors) -> Trees | None:
 def _intervals(plan: TablePlan, head: Any, tensors: Tensors) -> Intervals | None:
     if "intervals.scores" not in tensors:
         return None
+    from ._intervals import Intervals  # learns from trees, which needs SciPy
+
     scores, spread = tensors["intervals.scores"], None
     if SPREAD + "baseline" in tensors:
         spread = Trees(**{name: tensors[SPREAD + name] for name in (*NODE_TYPES, "roots", "baseline")})
@@ -373,17 +405,17 @@ def _intervals(plan: TablePlan, head: Any, tensors: Tensors) -> Intervals | None
     return Intervals(scores, spread)
 
 
-def _statistics(columns: tuple[ColumnPlan, ...], head: Any, tensors: Tensors) -> Statistics | None:
+def _statistics(columns: tuple[ColumnPlan, ...], n_outputs: int, tensors: Tensors) -> Statistics | None:
     names = tensors.get("means.names", [])
     if "means.values" not in tensors:
         if names:
             raise InputError("the mean targets do not fit the columns.")
         return None
     values, owners, counts = (tensors[f"means.{name}"] for name in ("values", "columns", "counts"))
-    classes, ends = len(getattr(head, "classes_", [0])), np.cumsum(counts + 1)
+    ends = np.cumsum(counts + 1)
     known = len(owners) > 0 and (np.diff(owners) > 0).all() and owners[0] >= 0 and owners[-1] < len(columns)
     fits = (counts >= 0).all() and counts.sum() == len(names) and len(ends) > 0 and ends[-1] == len(values)
-    if not (known and fits and values.shape[2] == (classes if classes > 2 else 1) and values.shape[1] > 0):
+    if not (known and fits and values.shape[2] == n_outputs and values.shape[1] > 0):
         raise InputError("the mean targets do not fit the columns.")
     if any(columns[i].kind != CATEGORY or not columns[i].is_used for i in owners):
         raise InputError("a column that has no categories has mean targets.")

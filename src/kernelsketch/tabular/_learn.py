@@ -53,7 +53,8 @@ from ._statistics import NO_LEVELS, Levels, Statistics, learn_statistics, output
 from ._together import Together
 from ._tree_fit import Apart, TreeFit, can_grow
 from ._trees import Trees
-from ._views import Views, plain_views, union_of_views, weighted_views
+from ._view_fit import plain_views, union_of_views, weighted_views
+from ._views import Views
 from ._weights import targets_of
 
 

@@ -6,11 +6,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import sparse
 
 from .._array import Array
 from .._frames import check_distinct, frame_of, narwhals, numbers_of, pandas_type
-from .._validation import refuse_huge
+from .._validation import is_sparse, refuse_huge
 from .._warnings import warn_user
 from ..exceptions import InputError, InputTypeError
 from ._choices import dropped
@@ -36,7 +35,7 @@ def read_table(X: Any, drops: Drops | None = None) -> Table:
     if frame is not None:
         columns = list(frame.iter_columns())
         return _table(list(frame.columns), lambda i: _of_column(columns[i]), len(frame), drops)
-    if sparse.issparse(X):
+    if is_sparse(X):
         if X.shape[0] * X.shape[1] <= MOST_CELLS:
             return _of_array(X.toarray(), drops)
         raise InputTypeError(
@@ -75,12 +74,13 @@ def _table(keys: list[Any], read: Callable[[int], Raw], n_rows: int, drops: Drop
     names = list(map(str, keys))
     check_distinct(names)
     flags = enumerate(_flags(drops, names, named))
-    columns = [dropped(names[i], n_rows) if flag else _column(names[i], *read(i)) for i, flag in flags]
+    columns = [dropped(names[i], n_rows) if flag else read_column(names[i], *read(i)) for i, flag in flags]
     _check_shape(n_rows, len(columns))
     return Table(columns, n_rows, named)
 
 
-def _column(name: str, raw: str, values: Array) -> Column:
+def read_column(name: str, raw: str, values: Array) -> Column:
+    """Return a column of values of a kind, or of Python objects whose kind is to be inferred."""
     if values.dtype.kind == "m":
         raw, values = NUMBER, _seconds(values)
     try:

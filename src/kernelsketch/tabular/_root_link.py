@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import minimize
 
 from .._array import Array
 
@@ -29,6 +28,8 @@ class RootLink(NamedTuple):
     @classmethod
     def of(cls, roots: Array, counts: Array, weights: Array) -> RootLink:
         """Return the link of least deviance for held-out rows; some count is above 0."""
+        from scipy.optimize import minimize  # not for predictions
+
         mean = max(TINY, float(np.average(counts, weights=weights)))
         floor, share = float(np.sqrt(LEAST_SHARE * mean)), weights / weights.sum()
         logs = np.log(np.maximum(roots, floor)) - np.log(mean) / 2

@@ -80,5 +80,9 @@ class Trees:
                 f"the trees split feature {self.n_features - 1}, but the rows have {features.shape[1]} features: pass "
                 "the features of the training rows."
             )
-        arrays = TreeArrays(*(getattr(self, name) for name in TreeArrays._fields))
-        return processor_for(threads=threads).trees_decide(features, arrays)
+        return processor_for(threads=threads).trees_decide(features, self.arrays)
+
+    @property
+    def arrays(self) -> TreeArrays:
+        """The trees as back ends take them."""
+        return TreeArrays(*(getattr(self, name) for name in TreeArrays._fields))
