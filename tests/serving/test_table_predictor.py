@@ -299,3 +299,55 @@ def test_large_targets_and_damaged_files(tmp_path):
     path.write_bytes(content)
     with pytest.raises(InputError, match="damaged"):
         Predictor.load(path)
+
+
+class TestChoices:
+    """What the user decided about columns and goals holds for predictors as it does for models."""
+
+    def table(self, n=400):
+        rng = np.random.default_rng(0)
+        frame = pandas.DataFrame({"a": rng.normal(size=n), "code": rng.integers(0, 5, n), "id": np.arange(n)})
+        return frame, rng.poisson(np.exp(frame["a"] / 2 + frame["code"] % 2))
+
+    @pytest.mark.parametrize(
+        "model",
+        [
+            GCWSTabularRegressor("quick", loss="poisson", drop=["id"]),
+            GCWSTabularRegressor("quick", loss="quantile", quantile=0.9),
+            GCWSTabularRegressor("quick", categorical_features=["code"], infinity="missing"),
+            GCWSTabularClassifier("quick", scoring="f1"),
+            GCWSTabularClassifier("quick", threshold=0.2, drop=["id"], categorical_features=["code"]),
+        ],
+        ids=repr,
+    )
+    def test_predictors_follow_them(self, model, tmp_path):
+        X, y = self.table()
+        is_class = isinstance(model, GCWSTabularClassifier)
+        model.fit(X[:300], y[:300] > 2 if is_class else y[:300])
+        model.save(tmp_path / "m.safetensors")
+        new = X[300:]
+        if model.infinity == "missing":
+            new = new.assign(a=np.where(np.arange(100) < 10, np.inf, new["a"]))
+        for predictor in (model.predictor(), Predictor.load(tmp_path / "m.safetensors")):
+            np.testing.assert_array_equal(predictor.predict(new), model.predict(new))
+            for i, row in enumerate(new.to_dict("records")[:20]):
+                assert predictor.predict(row) == model.predict(new[i : i + 1])[0]
+                if model.drop:
+                    row.pop("id")
+                    assert predictor.predict(row) == model.predict(new[i : i + 1])[0]
+        if is_class:
+            assert set(model.predict(new)) == {False, True}
+            np.testing.assert_array_equal(model.predict(new), model.predict_proba(new)[:, 1] >= model.threshold_)
+
+    def test_infinity_is_an_error_that_names_the_column(self):
+        X, y = self.table()
+        predictor = GCWSTabularRegressor("quick").fit(X, y).predictor()
+        with pytest.raises(InputError, match=r"column 'a' contains infinity \(row 0\)"):
+            predictor.predict({"a": np.inf, "code": 1, "id": 0})
+
+    def test_what_c_cannot_have_is_refused(self):
+        X, y = self.table()
+        with pytest.raises(InputError, match="with loss='poisson' cannot be exported to C"):
+            GCWSTabularRegressor("quick", loss="poisson").fit(X, y).predictor().to_c()
+        with pytest.raises(InputError, match=r"with threshold_=0.2 cannot be exported to C"):
+            GCWSTabularClassifier("quick", threshold=0.2).fit(X, y > 2).predictor().to_c()
