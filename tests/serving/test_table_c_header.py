@@ -64,13 +64,13 @@ def compiled(folder, text, n_classes):
         yield library
 
 
-def struct_of(row):
+def struct_of(row, texts=TEXTS, unused=("constant",)):
     """A row of a data frame as the struct of the header."""
     fields, values = [], []
     for name, value in row.items():
-        is_text = name in TEXTS or name == "constant"
+        is_text = name in texts
         missing = value is None or value != value
-        if name == "constant":
+        if name in unused:
             fields.append((name, ctypes.c_double))
             values.append(0.0)
         elif is_text:
@@ -118,6 +118,24 @@ def test_equals_the_model(kind, with_trees, tmp_path):
         assert library.predict(ctypes.byref(row)) == -1 if classes else np.isnan(library.predict(ctypes.byref(row)))
 
 
+def test_choices_of_the_user(tmp_path):
+    """A threshold, infinity as a gap, numbers as categories, and columns that are left out."""
+    X = table()
+    X.loc[::9, "size"] = np.inf
+    y = target(frame()) > 1
+    options = {"threshold": 0.2, "infinity": "missing", "categorical_features": ["2 wholes"], "drop": ["town", "when"]}
+    model = GCWSTabularClassifier("quick", **options).fit(X, y)
+    assert model.threshold_ == 0.2
+    rows = [{**row, "2 wholes": str(row["2 wholes"])} for row in X[:60].to_dict("records")]
+    for library in compiled(tmp_path, model.predictor().to_c("m"), 2):
+        for row in rows:
+            shares = np.empty(2)
+            at = ctypes.byref(struct_of(row, [*TEXTS, "2 wholes"], ["town", "when", "constant"]))
+            assert library.shares(at, pointer(shares)) == 0
+            np.testing.assert_allclose(shares, model.predict_proba([row])[0], atol=1e-5)
+            assert int(library.predict(at)) == int(model.predict([row])[0])
+
+
 def test_refuses_by_name():
     X = frame()
     model = GCWSTabularClassifier("quick").fit(X, target(X) > 1)
@@ -127,6 +145,9 @@ def test_refuses_by_name():
     model = GCWSTabularClassifier("quick").fit(X, X["a"] == "x")
     with pytest.raises(InputError, match="column 'a' has a category with a null character"):
         model.predictor().to_c()
+    counts = GCWSTabularRegressor("quick", loss="poisson").fit(np.eye(3)[np.arange(90) % 3], np.arange(90) % 3)
+    with pytest.raises(InputError, match="loss='poisson' cannot be exported to C"):
+        counts.predictor().to_c()
     with pytest.raises(InputError, match="name='7' cannot begin names in C"):
         model.predictor().to_c("7")
 

@@ -35,7 +35,7 @@ _OPENING = """
  * several threads predict, call ks_hash_prepare() before they start. Compile as C99 or later without -ffast-math, and
  * link with -lm. Codes equal those of kernelsketch, decision values up to rounding.
  *
- * A row with infinity has no prediction: ks_predict returns {nothing}, and the other functions return -1, otherwise 0.
+ * {infinity}
  */
 #ifndef ks_H
 #define ks_H
@@ -69,6 +69,10 @@ def table_header(model: TableModel, ready: ReadyTable, name: str) -> str:
     """Return a model of tables as a C header, whose functions and arrays begin with ``name``."""
     if not re.fullmatch("[A-Za-z][A-Za-z0-9_]*", name):
         raise InputError(Setting("name", name), " cannot begin names in C: use letters, digits and underscores.")
+    if model.link is not None:
+        raise InputError(
+            Setting("loss", "poisson"), " cannot be exported to C: use kernelsketch.serving.Predictor for counts."
+        )
     for column in model.plan.columns:
         if column.text is not None:
             raise InputError(
@@ -91,7 +95,10 @@ def table_header(model: TableModel, ready: ReadyTable, name: str) -> str:
         n=len(model.plan.columns),
         version=stored_versions()["kernelsketch"],
         answer=answer,
-        nothing="NaN" if classes is None else nothing,
+        infinity="Infinity counts as missing. All functions but ks_predict return 0."
+        if model.plan.infinity == "missing"
+        else "A row with infinity has no prediction: ks_predict returns "
+        f"{'NaN' if classes is None else nothing}, and the other functions return -1, otherwise 0.",
         problems=problems,
         what="the predicted number" if classes is None else "the number of the class in ks_hash_classes",
         probabilities=""
@@ -106,10 +113,13 @@ def table_header(model: TableModel, ready: ReadyTable, name: str) -> str:
         "problems": problems,
         "n_classes": 0 if classes is None else len(classes),
         "exponent": model.exponent,
+        "infinity_is_missing": int(model.plan.infinity == "missing"),
+        "has_threshold": int(model.threshold is not None),
     }
     own = [
         f"enum {{ {', '.join(f'ks_{constant} = {value}' for constant, value in integers.items())} }};",
         f"static const double ks_share = {model.share.hex()}, ks_temperature = {model.temperature.hex()};",
+        f"static const double ks_threshold = {float(model.threshold or 0).hex()};",
         f"typedef {answer} ks_answer;",
         f"static const ks_answer ks_nothing = {nothing};",
         *_columns(plan, ready.starts),

@@ -39,7 +39,7 @@ static inline int ks_features(const ks_row* row, double* features) {
       continue;
     }
     const double x = *(const double*)(const void*)at;
-    if (ks_infinite(x)) return -1;
+    if (ks_infinite(x) && !ks_infinity_is_missing) return -1;
     if (ks_special(x)) {
       if (column->start >= 0 && column->missing >= 0) features[column->start + column->missing] = 1;
       continue;
@@ -117,10 +117,14 @@ static inline int ks_values(const ks_row* row, double* values) {
 }
 
 static inline ks_answer ks_predict(const ks_row* row) {
-  double values[ks_problems];
+  double values[ks_problems], shares[ks_problems + 1];
   int best = 0;
   if (ks_values(row, values) < 0) return ks_nothing;
   if (ks_n_classes == 0) return (ks_answer)values[0];
+  if (ks_has_threshold) {  // of two classes
+    ks_shares(values, ks_problems, shares);
+    return (ks_answer)(shares[1] >= ks_threshold);
+  }
   if (ks_problems == 1) return (ks_answer)(values[0] > 0);
   for (int p = 1; p < ks_problems; ++p)
     if (values[p] > values[best]) best = p;
