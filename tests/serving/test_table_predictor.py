@@ -344,10 +344,3 @@ class TestChoices:
         predictor = GCWSTabularRegressor("quick").fit(X, y).predictor()
         with pytest.raises(InputError, match=r"column 'a' contains infinity \(row 0\)"):
             predictor.predict({"a": np.inf, "code": 1, "id": 0})
-
-    def test_what_c_cannot_have_is_refused(self):
-        X, y = self.table()
-        with pytest.raises(InputError, match="with loss='poisson' cannot be exported to C"):
-            GCWSTabularRegressor("quick", loss="poisson").fit(X, y).predictor().to_c()
-        with pytest.raises(InputError, match=r"with threshold_=0.2 cannot be exported to C"):
-            GCWSTabularClassifier("quick", threshold=0.2).fit(X, y > 2).predictor().to_c()

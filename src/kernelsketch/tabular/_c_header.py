@@ -79,15 +79,6 @@ def table_header(model: TableModel, ready: ReadyTable, name: str) -> str:
                 f"column {column.name!r} is free text, whose words and shingles cannot be exported to C: fit a model "
                 "without this column, or use kernelsketch.serving.Predictor."
             )
-    given = {
-        "loss='poisson'": model.link is not None,
-        f"threshold_={model.threshold}": model.threshold is not None,
-        "infinity='missing'": model.plan.infinity != "error",
-    }
-    for what in [what for what, there in given.items() if there]:
-        raise InputError(
-            f"a model with {what} cannot be exported to C: fit one without, or use kernelsketch.serving.Predictor."
-        )
     classes, problems = model.classes, len(model.linear.weights)
     answer, nothing = ("double", "NAN") if classes is None else ("int", "-1")
     opening = _OPENING.format(
