@@ -26,11 +26,21 @@ STEP_BYTES = 1 << 25  # of rows or values that are predicted at a time
 VALUE_BYTES = 100  # of a value of a class, as a number and as text
 
 
+def one_output(model: Any, path: Path) -> Any:
+    """Return a model, or refuse one of several outputs, which no command takes."""
+    if getattr(model, "_has_several", False):
+        raise InputError(
+            f"{path} holds a model of {len(model.estimators_)} outputs, and commands take models of one output: write "
+            "one with kernelsketch.load_model(path).estimators_[0].save(...) in Python."
+        )
+    return model
+
+
 class FilePredictor:
     """A model loaded from its file, which predicts rows as files give them."""
 
     def __init__(self, path: Path, threads: int) -> None:
-        self.model = load_model(path)
+        self.model = one_output(load_model(path), path)
         self.model.n_jobs = threads
         self._threads, self._warned = check_n_jobs(threads), False
         self.is_regressor = not hasattr(self.model, "classes_")

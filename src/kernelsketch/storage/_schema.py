@@ -29,6 +29,7 @@ CONTENTS = {
     "kernelsketch.PackedCodes": ("packed codes", "PackedCodes.load(path)"),
     "kernelsketch.model": ("a model on codes", "kernelsketch.load_model(path)"),
     "kernelsketch.tabular": ("a tabular model", "kernelsketch.load_model(path)"),
+    "kernelsketch.tabular.several": ("a tabular model of several outputs", "kernelsketch.load_model(path)"),
 }
 
 

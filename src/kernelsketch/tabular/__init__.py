@@ -16,6 +16,8 @@ Files::
     _views.py        three views of the features: standardized, quantiles, principal components
     _view_fit.py     how views are learned; _text_fit.py does it for free text
     _weights.py      weights of columns, by gradient descent on the held-out error of a kernel machine
+    _teacher.py      soft labels: probabilities of classes as targets, such as those of another model
+    _several.py      several outputs, with a model for each
     _trees.py        boosted trees as arrays
     _learn.py        from features to a model: folds, C, calibration, blend, final fit
     _tree_fit.py     trees of a fit: of folds, or of the rows apart from the kernel machine

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import _check_sample_weight, _check_y, check_consistent_length, check_is_fitted
 
 from .._array import Array
@@ -36,6 +36,8 @@ from ._neighbors import warn_about_neighbors
 from ._predictor import TablePredictor
 from ._read import read_table, warn_about_names
 from ._root_link import RootLink
+from ._several import SeveralOutputs, several_labels, several_numbers
+from ._teacher import SoftLabels
 from ._together import Together
 from ._trees import Trees
 from ._views import Views
@@ -49,7 +51,14 @@ D2_NAMES = {  # of held-out scores: the share of the loss of the best constant t
 }
 
 
-class TabularModel(PlainParameters, HtmlRepr, Explains, Persistent, BaseEstimator):  # type: ignore[misc]
+class TabularModel(
+    PlainParameters,
+    HtmlRepr,
+    Explains,
+    Persistent,
+    SeveralOutputs,
+    BaseEstimator,  # type: ignore[misc]
+):
     """Base of the tabular estimators: columns, views, and a linear model on the codes of the views."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -82,7 +91,7 @@ class TabularModel(PlainParameters, HtmlRepr, Explains, Persistent, BaseEstimato
     held_out_scores_: dict[str, float]
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "model_")
+        return "model_" in vars(self) or self._has_several
 
     @property
     def columns_(self) -> tuple[ColumnPlan, ...]:
@@ -94,6 +103,8 @@ class TabularModel(PlainParameters, HtmlRepr, Explains, Persistent, BaseEstimato
     def held_out_metric_(self) -> str:
         """Name of ``held_out_score_``: ``scoring``, accuracy, balanced accuracy, weighted accuracy, R2 or D2."""
         check_is_fitted(self)
+        if self._has_several:
+            return str(self.estimators_[0].held_out_metric_)
         if self._scored is not None:
             return self._scored
         if not self._is_class:
@@ -120,7 +131,8 @@ class TabularModel(PlainParameters, HtmlRepr, Explains, Persistent, BaseEstimato
         goal = self._goal()
         clock, threads = Clock(self.budget), check_n_jobs(self.n_jobs)
         table = chosen(read_table(X, dropping(self.drop)), self.categorical_features, self.infinity)
-        y = self._targets(y)
+        soft = SoftLabels.of(y) if self._is_class else None
+        y = self._targets(y) if soft is None else soft.P
         check_consistent_length(np.empty(table.n_rows), y)
         if table.n_rows < 2:
             raise InputError(f"X has {table.n_rows} row (n_samples = 1): pass at least 2 rows.")
@@ -157,13 +169,15 @@ class TabularModel(PlainParameters, HtmlRepr, Explains, Persistent, BaseEstimato
             numbers=numbers,
             together=together,
             goal=goal,
+            soft=soft,
         ).learn()
-        if together is None and learned.errors is not None:
+        if together is None and soft is None and learned.errors is not None:
             warn_about_neighbors(learned.errors, is_class=self._is_class)
         if learned.statistics is not None and numbers is not None:
             plan = plan.with_statistics(learned.statistics)
             kept = np.isin(levels.columns, learned.statistics.levels.columns)
             features = features.with_numbers(learned.statistics.features(numbers[:, kept]))
+        self._forget()
         self._plan, self._views, self.model_ = plan, learned.views, learned.model
         self._trees, self.trees_share_ = learned.trees, learned.trees_share
         self.held_out_score_, self.held_out_error_, others = learned.held_out
@@ -181,8 +195,6 @@ class TabularModel(PlainParameters, HtmlRepr, Explains, Persistent, BaseEstimato
         self.n_features_in_ = len(plan.columns)
         if plan.named:
             self.feature_names_in_ = np.array([column.name for column in plan.columns], dtype=object)
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
         features = features if used is None else features.take(used)
         self._importances = importances(plan, learned.views, features, self._values, seed)
         self._background = background_of(features, seed)
@@ -236,6 +248,7 @@ class TabularModel(PlainParameters, HtmlRepr, Explains, Persistent, BaseEstimato
     def _known_intervals(self, method: str) -> Intervals:
         """Return what held-out rows say about errors, or raise an error if there were none."""
         check_is_fitted(self)
+        self._refuse_several(method)
         if self._intervals is not None:
             return self._intervals
         if np.isnan(self.held_out_error_):
@@ -256,6 +269,8 @@ class TabularModel(PlainParameters, HtmlRepr, Explains, Persistent, BaseEstimato
         predictor : TablePredictor
             It predicts the same values to the last bit, and does not change when this model is fitted again.
         """
+        check_is_fitted(self)
+        self._refuse_several("predictor")
         return TablePredictor(self._model, n_jobs=self.n_jobs)
 
     def plot_importances(self, n_columns: int = 20, *, ax: Any = None) -> Any:
@@ -273,11 +288,15 @@ class TabularModel(PlainParameters, HtmlRepr, Explains, Persistent, BaseEstimato
         ax : matplotlib.axes.Axes
         """
         check_is_fitted(self)
+        self._refuse_several("plot_importances")
         return plot_importances([c.name for c in self.columns_], self.feature_importances_, n_columns, ax)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = tags.input_tags.categorical = tags.input_tags.string = True
+        tags.target_tags.multi_output = True
+        if tags.classifier_tags is not None:
+            tags.classifier_tags.multi_label = True
         return tags
 
 
@@ -336,9 +355,12 @@ class GCWSTabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
-        The classes in ascending order.
+        The classes in ascending order. Those of each of several labels per row are 0 and 1.
     n_classes_ : int
         Number of classes.
+    estimators_ : list of GCWSTabularClassifier
+        A fitted model for each of several labels per row; only then. The attributes below are those of each of these
+        models, apart from ``n_features_in_``, ``feature_names_in_`` and ``held_out_score_``, which is their mean.
     columns_ : tuple of ColumnPlan
         What was done to each column: ``name``, ``kind``, ``treatment`` in words, ``n_missing``, ``categories``.
     feature_importances_ : array of shape (n_features,)
@@ -355,10 +377,10 @@ class GCWSTabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc
     trees_share_ : float
         Share of the boosted trees in the blend. 0 means that the model has no trees.
     held_out_score_ : float
-        Accuracy, or the score of ``scoring``, on the training rows that the folds held out. The rows of each fold are
-        scored with the C, the calibration, the share of the trees and the threshold that the other folds choose. Where
-        all classes but the largest have one row together, or no class has two, the folds repeat rows, and then it says
-        nothing.
+        Accuracy, or the score of ``scoring``, on the training rows that the folds held out; from probabilities as
+        targets, the score that is expected if labels have these probabilities. The rows of each fold are scored with
+        the C, the calibration, the share of the trees and the threshold that the other folds choose. Where all classes
+        but the largest have one row together, or no class has two, the folds repeat rows, and then it says nothing.
     held_out_error_ : float
         Standard error of ``held_out_score_``, with the correction of Nadeau and Bengio for folds that share training
         rows. NaN if the folds repeat rows.
@@ -453,8 +475,10 @@ class GCWSTabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc
         ----------
         X : data frame, list of dicts or array of shape (n_samples, n_features)
             Training rows.
-        y : array of shape (n_samples,)
-            Class labels of any type.
+        y : array of shape (n_samples,), or matrix of shape (n_samples, n_classes) or (n_samples, n_outputs)
+            Class labels of any type; or, as floats, probabilities of the classes, for example those of another model,
+            whose rows sum to 1; or several labels per row as a matrix of 0 and 1, as integers or booleans. A data frame
+            of probabilities names the classes by its columns; those of an array are 0, 1, and so on.
         sample_weight : array of shape (n_samples,), default=None
             Weight of each row, in the losses and in held-out scores. Rows of weight 0 are left out. Weights with a mean
             below 1 are scaled to a mean of 1. Scales and relevance of columns count each row once.
@@ -473,6 +497,11 @@ class GCWSTabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc
         -------
         self
         """
+        labels = several_labels(y)
+        if labels is not None:
+            self._fit_outputs(X, labels, sample_weight, groups, time, progress)
+            self.classes_ = self.estimators_[0].classes_
+            return self
         self._fit(X, y, sample_weight, groups, time, progress)
         self.classes_ = self.model_.classes_
         return self
@@ -491,6 +520,12 @@ class GCWSTabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc
             raise InputError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
         y = np.asarray(_check_y(plain_labels(y), multi_output=False, estimator=self))
         check_labels_known(y)
+        if type_of_target(y, input_name="y") == "continuous":
+            raise InputError(
+                "Unknown label type: continuous. y has one number per row, and some are no integers: pass labels, or "
+                "use a regressor. For probabilities pass one column per class, so for two classes both: "
+                "np.column_stack([1 - p, p])."
+            )
         check_classification_targets(y)
         classes = np.unique(y)
         if len(classes) < 2:
@@ -509,10 +544,12 @@ class GCWSTabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc
 
         Returns
         -------
-        values : array of shape (n_samples,) or (n_samples, n_classes)
+        values : array of shape (n_samples,), (n_samples, n_classes) or (n_samples, n_outputs)
             Two classes have one decision value per row. It is above 0 where ``classes_[1]`` is the more probable class;
             a ``threshold_`` changes neither it nor the probabilities.
         """
+        if self._has_several:
+            return self._of_outputs("decision_function", X)
         values = self._values_of(X)
         return values[:, 0] if values.shape[1] == 1 else values
 
@@ -526,8 +563,10 @@ class GCWSTabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc
 
         Returns
         -------
-        labels : array of shape (n_samples,)
+        labels : array of shape (n_samples,) or (n_samples, n_outputs)
         """
+        if self._has_several:
+            return self._of_outputs("predict", X)
         values = self._values_of(X)
         return np.asarray(self._model.answers(values))
 
@@ -541,9 +580,12 @@ class GCWSTabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc
 
         Returns
         -------
-        probabilities : array of shape (n_samples, n_classes)
-            In the order of ``classes_``.
+        probabilities : array of shape (n_samples, n_classes) or (n_samples, n_outputs)
+            In the order of ``classes_``; of several labels per row, the probability of each label.
         """
+        if self._has_several:
+            table = self._table_of_outputs(X)
+            return np.column_stack([one.predict_proba(table)[:, 1] for one in self.estimators_])
         values = self._values_of(X)
         return self._model.probabilities(values)
 
@@ -557,7 +599,7 @@ class GCWSTabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc
 
         Returns
         -------
-        logarithms : array of shape (n_samples, n_classes)
+        logarithms : array of shape (n_samples, n_classes) or (n_samples, n_outputs)
         """
         logarithms: Array = np.log(self.predict_proba(X))
         return logarithms
@@ -616,6 +658,9 @@ class GCWSTabularRegressor(RegressorMixin, TabularModel):  # type: ignore[misc]
     ----------
     columns_, feature_importances_, effort_, n_features_in_, feature_names_in_
         As for :class:`GCWSTabularClassifier`.
+    estimators_ : list of GCWSTabularRegressor
+        A fitted model for each of several outputs; only then. The other attributes are then as for
+        :class:`GCWSTabularClassifier`.
     model_ : GCWSRegressor
         The linear model on the columns of the views.
     trees_share_ : float
@@ -694,8 +739,8 @@ class GCWSTabularRegressor(RegressorMixin, TabularModel):  # type: ignore[misc]
         ----------
         X : data frame, list of dicts or array of shape (n_samples, n_features)
             Training rows.
-        y : array of shape (n_samples,)
-            Targets.
+        y : array of shape (n_samples,) or (n_samples, n_outputs)
+            Targets. Several columns are several outputs.
         sample_weight : array of shape (n_samples,), default=None
             Weight of each row, in the losses and in held-out scores. Rows of weight 0 are left out. Weights with a mean
             below 1 are scaled to a mean of 1. Scales and relevance of columns count each row once.
@@ -714,7 +759,11 @@ class GCWSTabularRegressor(RegressorMixin, TabularModel):  # type: ignore[misc]
         -------
         self
         """
-        return self._fit(X, y, sample_weight, groups, time, progress)
+        numbers = several_numbers(y, type(self).__name__)
+        if numbers is None:
+            return self._fit(X, y, sample_weight, groups, time, progress)
+        self._fit_outputs(X, numbers, sample_weight, groups, time, progress)
+        return self
 
     def _goal(self) -> Goal:
         return Goal(False, self.scoring, None, self.loss, self.quantile)
@@ -748,8 +797,10 @@ class GCWSTabularRegressor(RegressorMixin, TabularModel):  # type: ignore[misc]
 
         Returns
         -------
-        targets : array of shape (n_samples,)
+        targets : array of shape (n_samples,) or (n_samples, n_outputs)
         """
+        if self._has_several:
+            return self._of_outputs("predict", X)
         return np.asarray(self._model.answers(self._values_of(X)))
 
     def predict_interval(self, X: Any, coverage: float = 0.9) -> Array:

@@ -57,6 +57,7 @@ class Explains:
     _background: Features | None
     _is_class: ClassVar[bool]
     _values: Callable[[Array], Array]
+    _refuse_several: Callable[[str], None]
     model_: Any
     trees_share_: float
     n_jobs: int | None
@@ -89,6 +90,7 @@ class Explains:
             ``values``, ``base_values``, ``output``, ``data``, ``feature_names``, ``space`` and ``errors``.
         """
         check_is_fitted(self)
+        self._refuse_several("explain")
         if method not in METHODS:
             raise ParameterError(Setting("method", method), f" is none of {', '.join(map(repr, METHODS))}.")
         seed, owner = small_seed_of(random_state), type(self).__name__

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..exceptions import InputError, ParameterError
 from ..serving import MODEL_SCHEMA, LinearModel, stored_model, stored_versions
-from ..storage import OPTIONAL, Field, Schema, Tensor, Tensors, Text, With, load_file, nested, save_file
+from ..storage import OPTIONAL, Field, Schema, Tensor, Tensors, Text, With, load_file, nested, read_header, save_file
 from ._choices import CHOICES, DROPPED, INFINITY
 from ._columns import DATE_PARTS, ColumnPlan, TablePlan
 from ._effort import effort_of
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from ._intervals import Intervals
 
 TABULAR_FORMAT = "kernelsketch.tabular"
+SEVERAL_FORMAT = "kernelsketch.tabular.several"
+OUTPUT, MOST_OUTPUTS = "output_", 1000
 MODEL = "model"
 FLAGS = ("has_other", "has_missing", "is_number")
 SCALES = ("unit", "low", "high", "mean", "spread")
@@ -156,6 +158,36 @@ class Persistent:
 
 def save_tabular(model: Any, path: Path, *, background: bool = True) -> None:
     """Write a fitted model atomically."""
+    if not model._has_several:
+        return save_file(path, SCHEMA, *_content(model, background))
+    outputs = model.estimators_
+    whole: dict[str, Any] = {"estimator": type(model).__name__, "n_outputs": len(outputs)}
+    whole["parameters"] = _parameters(model, outputs[0].model_.random_state)
+    tensors: Tensors = {}
+    for i, one in enumerate(outputs):
+        name = f"{OUTPUT}{i}"
+        whole[name], inner = _content(one, background)
+        tensors |= {f"{name}.{key}": tensor for key, tensor in inner.items()}
+    return save_file(path, _schema_of_several(len(outputs)), whole, tensors)
+
+
+def _schema_of_several(n_outputs: int) -> Schema:
+    """Return the schema of a file with a model per output."""
+    parts = [nested(SCHEMA, f"{OUTPUT}{i}") for i in range(n_outputs)]
+    fields = {"estimator": Field(str), "parameters": Field(dict), "n_outputs": Field(int, n_outputs, n_outputs)}
+    return Schema(
+        kind="a tabular model of several outputs",
+        format=SEVERAL_FORMAT,
+        version=1,
+        fields=fields | {name: field for part in parts for name, field in part.fields.items()},
+        tensors={name: tensor for part in parts for name, tensor in part.tensors.items()},
+        sizes={name: size for part in parts for name, size in part.sizes.items()},
+        rules=tuple(rule for part in parts for rule in part.rules),
+    )
+
+
+def _content(model: Any, background: bool) -> tuple[dict[str, Any], Tensors]:
+    """Return the header and the tensors of a model of one output."""
     from ..linear import estimator_content
 
     plan, views, scales = model._plan, model._views, model._views.scales
@@ -196,7 +228,7 @@ def save_tabular(model: Any, path: Path, *, background: bool = True) -> None:
         tensors["column_choices"] = np.array([CHOICES.index(column.choice) for column in columns], np.uint8)
     whole = {
         "estimator": type(model).__name__,
-        "parameters": _parameters(model),
+        "parameters": _parameters(model, model.model_.random_state),
         "effort": model.effort_,
         "named": plan.named,
         "infinity": plan.infinity,
@@ -218,7 +250,7 @@ def save_tabular(model: Any, path: Path, *, background: bool = True) -> None:
         whole["scoring"] = model._scored
     if model._link is not None:
         tensors["link"] = np.array(model._link)
-    save_file(path, SCHEMA, whole, tensors)
+    return whole, tensors
 
 
 def _intervals_tensors(intervals: Intervals) -> Tensors:
@@ -240,12 +272,12 @@ def _means_tensors(statistics: Statistics) -> Tensors:
     return tensors | {"means.names": names} if names else tensors
 
 
-def _parameters(model: Any) -> dict[str, Any]:
+def _parameters(model: Any, seed: Any) -> dict[str, Any]:
     """Return the parameters as a header can hold them. The linear model holds class_weight and the seed."""
     kept: dict[str, Any] = {}
     for name, value in model.get_params(deep=False).items():
         if name == "random_state":
-            kept[name] = int(model.model_.random_state)
+            kept[name] = int(seed)
         elif isinstance(value, dict) and name == "effort":
             kept[name] = effort_of(value).settings()
         elif name != "class_weight":
@@ -263,13 +295,50 @@ def _plain(value: Any) -> Any:
 def read_tabular(path: Path, kinds: dict[str, Any]) -> Any:
     """Read a tabular model of one of the classes in ``kinds``, which are given by name."""
 
-    def restore(header: dict[str, Any], tensors: Tensors) -> Any:
+    def kind_of(header: dict[str, Any]) -> Any:
         name = header["estimator"]
         if name not in kinds:
             raise InputError(f"{path} holds a {name[:60]}: read it with kernelsketch.load_model.")
-        return _restore(kinds[name], header, tensors, str(path))
+        return kinds[name]
 
-    return load_file(path, SCHEMA, restore)
+    def restore(header: dict[str, Any], tensors: Tensors) -> Any:
+        return _restore(kind_of(header), header, tensors, str(path))
+
+    def restore_several(header: dict[str, Any], tensors: Tensors) -> Any:
+        return _restore_several(kind_of(header), header, tensors, str(path))
+
+    header = read_header(path)
+    if header.get("format") != SEVERAL_FORMAT:
+        return load_file(path, SCHEMA, restore)
+    n_outputs = header.get("n_outputs")
+    if type(n_outputs) is not int or not 2 <= n_outputs <= MOST_OUTPUTS:
+        raise InputError(f"{path} is damaged: n_outputs is {repr(n_outputs)[:60]}.")
+    return load_file(path, _schema_of_several(n_outputs), restore_several)
+
+
+def _restore_several(kind: Any, header: dict[str, Any], tensors: Tensors, path: str) -> Any:
+    fitted = []
+    for i in range(header["n_outputs"]):
+        start = f"{OUTPUT}{i}."
+        inner = {name.removeprefix(start): tensor for name, tensor in tensors.items() if name.startswith(start)}
+        head = header[f"{OUTPUT}{i}"]
+        if head["estimator"] != kind.__name__:
+            raise InputError(f"{path} is damaged: its outputs are not all of one class of models.")
+        fitted.append(_restore(kind, head, inner, path))
+    columns = [[column.name for column in one.columns_] for one in fitted]
+    if any(names != columns[0] for names in columns) or len({one._plan.named for one in fitted}) > 1:
+        raise InputError(f"{path} is damaged: its outputs have different columns.")
+    parameters = dict(header["parameters"])
+    if hasattr(fitted[0], "classes_"):
+        parameters["class_weight"] = fitted[0].class_weight
+    model = kind(**parameters)
+    model._validate_params()
+    model._set_outputs(fitted)
+    if hasattr(fitted[0], "classes_"):
+        if any(one.classes_.tolist() != [0, 1] for one in fitted):
+            raise InputError(f"{path} is damaged: an output of several labels has other classes than 0 and 1.")
+        model.classes_ = fitted[0].classes_
+    return model
 
 
 def _restore(kind: Any, header: dict[str, Any], tensors: Tensors, path: str) -> Any:

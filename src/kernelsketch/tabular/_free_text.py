@@ -30,7 +30,7 @@ WORDS, SHINGLES = PlainShingles(1, 1, "word", weight="binary"), PlainShingles(3,
 
 
 class TargetOrder(NamedTuple):
-    """Numbers of classes, or the places of targets in their order: what the choice of words sees of the targets."""
+    """Numbers of classes, their probabilities, or the places of targets in their order, for the choice of words."""
 
     places: Array
     is_class: bool
@@ -38,8 +38,8 @@ class TargetOrder(NamedTuple):
 
     @classmethod
     def of(cls, y: Array, *, is_class: bool) -> TargetOrder:
-        """Return the order of the targets of training rows."""
-        return cls(np.unique(y, return_inverse=True)[1], is_class)
+        """Return the order of the targets of training rows, or their probabilities of classes (rows, classes)."""
+        return cls(y if y.ndim == 2 else np.unique(y, return_inverse=True)[1], is_class)
 
     def take(self, rows: Array) -> TargetOrder:
         """Return the places of some rows."""

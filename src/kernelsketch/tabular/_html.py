@@ -22,7 +22,7 @@ class HtmlRepr:
 
     def _repr_html_inner(self) -> str:
         shown: str = estimator_html_repr(self)
-        return shown + columns_html(self) if hasattr(self, "model_") else shown
+        return shown + columns_html(self) if "model_" in vars(self) else shown
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
         found = {"text/plain": repr(self)}

@@ -50,6 +50,7 @@ from ._neighbors import Errors
 from ._root_link import RootLink
 from ._scores import CrossFitted, HeldOut, best_shift, chances_of, others_of
 from ._statistics import NO_LEVELS, Levels, Statistics, learn_statistics, outputs_of
+from ._teacher import Copies, SoftLabels
 from ._together import Together
 from ._tree_fit import Apart, TreeFit, can_grow
 from ._trees import Trees
@@ -101,16 +102,21 @@ class Learner:
         numbers: Array | None = None,
         together: Together | None = None,
         goal: Goal | None = None,
+        soft: SoftLabels | None = None,
     ) -> None:
+        """Take features and targets of rows. Rows with soft labels become copies."""
         self._features, self._is_number, self._y, self._sample_weight = features, is_number, y, sample_weight
         self._is_class, self._class_weight = is_class, class_weight
         self._effort, self._clock, self._seed, self._threads, self._say = effort, clock, seed, threads, say
         self._progress, self._goal = progress, goal or Goal(is_class)
         self._levels, self._numbers = levels, numbers
         self._together, self._rows = together, np.arange(len(y))
+        self._copies: Copies | None = None
         self._statistics: Statistics | None = None
         self._n_means = 0  # number of features that are mean targets
         self._until = np.inf  # seconds on the clock when the linear models are to be trained
+        if soft is not None:
+            self._take_copies(soft)
         self._repeats = False  # whether rows were repeated, so that models have seen their held-out rows
 
     def learn(self) -> Learned:
@@ -161,7 +167,8 @@ class Learner:
         counts = weights[test] if self._sample_weight is None else self._sample_weight[test]
         if self._sample_weight is None and self._is_class:
             counts = np.ones(len(test))
-        chosen = self._choose(values, labels[test], weights[test], counts, numbers)
+        copied = None if self._copies is None else self._copies.rows[test]
+        chosen = self._choose(values, labels[test], weights[test], counts, numbers, copied)
         C, predicted, calibration, crossed = chosen
         curve = None if self._repeats else self._curve(members, codes, folds, C, values)
         link = calibration if isinstance(calibration, RootLink) else None
@@ -198,8 +205,14 @@ class Learner:
         return found._replace(intervals=intervals, errors=errors)
 
     def _used(self) -> Array | None:
-        """Return flags of the rows with a weight above 0, or None if rows have no weights."""
-        return None if self._sample_weight is None else self._sample_weight > 0
+        """Return flags of the rows with a weight above 0, once for copies of a row, or None if these are all rows."""
+        used = None if self._sample_weight is None else self._sample_weight > 0
+        if self._copies is None:
+            return used
+        first = self._copies.first
+        if used is None:
+            return None if first.all() else first
+        return np.asarray(first & used)
 
     def _rows_apart(self, labels: Array, counted: Array) -> Apart | None:
         """Return the rows of the kernel machine and those of the trees, or None if there are too few for this.
@@ -236,6 +249,8 @@ class Learner:
     def _linear(self, n_components: int, widths: list[int], C: float = 1.0) -> Any:
         common: dict[str, Any] = {"views": widths, "C": C, "random_state": self._seed, "n_jobs": self._threads}
         if self._is_class:
+            if self._copies is not None and self._copies.weights is not None:
+                common["loss"] = "log_loss"  # its best decision values are log-odds of soft labels
             return GCWSClassifier(n_components, class_weight=self._class_weight, **common)
         if self._goal.loss == "absolute_error":  # a median is best near a mean without outliers
             common |= {"loss": "huber"}
@@ -265,7 +280,10 @@ class Learner:
         """Go on with as many rows as the effort has, some of them several times if they are too few for folds."""
         part, n_rows = np.arange(len(labels)), self._effort.n_rows
         if n_rows is not None and n_rows < len(counted):
-            part = counted[some_rows(self._y[counted], n_rows, self._seed, self._is_class)]
+            if self._copies is None:
+                part = counted[some_rows(self._y[counted], n_rows, self._seed, self._is_class)]
+            else:
+                part = self._copies.of_rows(row_order(labels[self._copies.first], self._seed, True), n_rows)
         if too_few(self._y[part], self._is_class, self._effort.n_folds):
             self._refuse_to_repeat()
             part = np.tile(part, self._effort.n_folds)  # so that cross-validation trains on every row
@@ -273,11 +291,20 @@ class Learner:
         if len(part) != len(labels):
             self._take(part)
 
+    def _take_copies(self, soft: SoftLabels) -> None:
+        """Go on with copies of the rows, one per class, and their labels and weights."""
+        copies = soft.copies(self._sample_weight)
+        self._sample_weight = None
+        self._take(copies.rows)
+        self._y, self._sample_weight, self._copies = soft.classes[copies.labels], copies.weights, copies
+        self._together = copies.together() if self._together is None else self._together
+
     def _take(self, rows: Array) -> None:
         """Go on with some rows."""
         self._features, self._y = self._features.take(rows), self._y[rows]
         self._numbers = None if self._numbers is None else self._numbers[rows]
         self._together = None if self._together is None else self._together.take(rows)
+        self._copies = None if self._copies is None else self._copies.take(rows)
         self._rows = self._rows[rows]
         if self._sample_weight is not None:
             self._sample_weight = self._sample_weight[rows]
@@ -322,6 +349,11 @@ class Learner:
 
     def _refuse_to_repeat(self) -> None:
         """Raise an error if rows that belong together would be repeated, and so be on both sides of a fold."""
+        if self._copies is not None:
+            raise InputError(
+                "y leaves no rows that a model of other rows can be scored with: pass probabilities of more rows, in "
+                "several of which each class is the most probable one."
+            )
         if self._together is not None:
             raise InputError(
                 Setting(self._together.name),
@@ -331,7 +363,8 @@ class Learner:
 
     def _add_statistics(self, folds: list[Fold], labels: Array, weights: Array) -> None:
         """Add mean targets of categories to the features: those of each fold, which only its views use."""
-        outputs = outputs_of(labels, self._is_class)
+        copies = self._copies
+        outputs = outputs_of(labels if copies is None else copies.targets, self._is_class)
         if self._repeats or outputs is None or self._numbers is None:
             return
         parts, trains = np.full(len(labels), len(folds)), [fold.train for fold in folds]
@@ -339,15 +372,21 @@ class Learner:
             parts[fold.test] = number
         if self._together is not None:
             parts = self._together.parts(folds)
-        found = learn_statistics(self._levels, self._numbers, outputs, weights, trains, parts)
+        if copies is None:
+            found = learn_statistics(self._levels, self._numbers, outputs, weights, trains, parts)
+        else:
+            first, of_rows = copies.first, np.cumsum(copies.first) - 1
+            given = outputs[first], np.bincount(of_rows, weights), [train[first] for train in trains], parts[first]
+            found = learn_statistics(self._levels, self._numbers[first], *given)
         if found is not None:
             self._statistics, more = found
+            more = more if copies is None else np.asfortranarray(more[of_rows])
             self._features = self._features.with_numbers(more)
             self._is_number, self._n_means = self._features.is_number, more.shape[1]
 
     def _learn_members(self, folds: list[Fold]) -> list[Views]:
         """Return the views of each fold, with the scales and components of all rows, which depend on no targets."""
-        counted = None if self._sample_weight is None else self._sample_weight > 0
+        counted = self._used()
         every = None if counted is None or not counted.any() else np.flatnonzero(counted)
         plain = plain_views(
             self._features,
@@ -438,15 +477,17 @@ class Learner:
             done += 1
             return self._clock.elapsed < until if most is None else done < most
 
-        if self._sample_weight is not None and np.any(used := rows & (self._sample_weight > 0)):
-            rows = used
+        if (used := self._used()) is not None and np.any(rows & used):
+            rows = rows & used
         unused = None
         if self._statistics is not None:
             unused = self._features.shape[1] - self._n_means + self._statistics.of_other_folds(number)
         views = weighted_views(
             plain,
             self._features.take(rows),
-            targets_of(self._learned[rows], is_class=self._is_class),
+            targets_of(
+                self._learned[rows] if self._copies is None else self._copies.targets[rows], is_class=self._is_class
+            ),
             n_steps=self._effort.n_steps,
             seed=self._seed + number,
             progress=may_go_on,
@@ -457,7 +498,13 @@ class Learner:
         return views
 
     def _choose(
-        self, values: list[list[Array]], labels: Array, weights: Array, counts: Array, folds: Array
+        self,
+        values: list[list[Array]],
+        labels: Array,
+        weights: Array,
+        counts: Array,
+        folds: Array,
+        copied: Array | None,
     ) -> tuple[float, Array, Calibration | RootLink | None, CrossFitted]:
         """Return the best C, what its models predict for the held-out rows, and the calibration of these.
 
@@ -500,7 +547,8 @@ class Learner:
         for fold in np.unique(folds):
             crossed[folds == fold] = predicted(*chosen(others_of(folds, fold)), folds == fold)
         Cs = np.sort(np.asarray(self._effort.Cs))  # of which the values may have the first ones only
-        held_out = CrossFitted(crossed, labels, weights, folds, is_class=self._is_class, goal=self._goal, counts=counts)
+        given: dict[str, Any] = {"goal": self._goal, "counts": counts, "copied": copied}
+        held_out = CrossFitted(crossed, labels, weights, folds, is_class=self._is_class, **given)
         return float(Cs[best]), of_best, calibration, held_out
 
     def _curve(

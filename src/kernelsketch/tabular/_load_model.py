@@ -8,7 +8,7 @@ from typing import Any
 from ..linear import LINEAR_MODELS, read_model
 from ..storage import read_header
 from ._estimators import GCWSTabularClassifier, GCWSTabularRegressor
-from ._file import TABULAR_FORMAT, read_tabular
+from ._file import SEVERAL_FORMAT, TABULAR_FORMAT, read_tabular
 
 TABULAR_MODELS = {kind.__name__: kind for kind in (GCWSTabularClassifier, GCWSTabularRegressor)}
 
@@ -44,6 +44,6 @@ def load_model(path: Any) -> Any:
     True
     """
     path = Path(path)
-    if read_header(path).get("format") == TABULAR_FORMAT:
+    if read_header(path).get("format") in (TABULAR_FORMAT, SEVERAL_FORMAT):
         return read_tabular(path, TABULAR_MODELS)
     return read_model(path, LINEAR_MODELS)

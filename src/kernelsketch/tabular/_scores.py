@@ -40,6 +40,7 @@ class CrossFitted:
 
     ``predicted`` are probabilities of classes or numbers (rows, 1), without trees, and ``folds`` the number of the fold
     of each row. ``counts`` are the weights of rows without those of classes, which count in scores that the user wants.
+    Rows that are copies of one row have its number in ``copied``.
     """
 
     def __init__(
@@ -52,7 +53,9 @@ class CrossFitted:
         is_class: bool,
         goal: Goal | None = None,
         counts: Array | None = None,
+        copied: Array | None = None,
     ) -> None:
+        self._copied = copied
         self.labels, self.weights, self.folds, self._is_class = labels, weights, folds, is_class
         self._goal, self._counts = goal or Goal(is_class), weights if counts is None else counts
         self.blend_weights = self._counts if self._goal.blends_by_score else weights
@@ -132,7 +135,10 @@ class CrossFitted:
         accuracy = float(np.average(right, weights=weights))
         # one right and one wrong row more, so that a few right rows are not certain
         smoothed, mean = np.append(right, [0.0, 1.0]), weights.mean()
-        error = self._error(smoothed - accuracy, np.append(weights, [mean, mean]))
+        copied = self._copied
+        if copied is not None:
+            copied = np.append(copied, copied.max() + np.array([1, 2]))
+        error = self._error(smoothed - accuracy, np.append(weights, [mean, mean]), copied)
         others = {
             "baseline_accuracy": float(np.bincount(labels, weights).max() / weights.sum()),
             "log_loss": float(np.average(log_losses(P, labels), weights=weights)),
@@ -176,13 +182,16 @@ class CrossFitted:
         error = self._error(losses - loss / variance * deviations, weights) / variance
         return HeldOut(1 - loss / variance, error, others)
 
-    def _error(self, differences: Array, weights: Array) -> float:
+    def _error(self, differences: Array, weights: Array, copied: Array | None = None) -> float:
         """Return the standard error of a mean over rows from their differences to it.
 
         Models of different folds share rows, so their scores depend on one another. The factor is the correction of
-        Nadeau and Bengio.
+        Nadeau and Bengio. The differences of copies of one row are added up.
         """
         share = weights / weights.sum()
+        if copied is not None:
+            of_rows = np.bincount(np.unique(copied, return_inverse=True)[1], share * differences)
+            return float(np.sqrt((1 + self._ratio) * (of_rows @ of_rows)))
         return float(np.sqrt((1 + self._ratio) * (share**2 @ differences**2)))
 
     @property

@@ -84,7 +84,12 @@ class Statistics:
 
 
 def outputs_of(labels: Array, is_class: bool) -> Array | None:
-    """Return the numbers (rows, outputs) whose means are features, or None if there are too many classes."""
+    """Return the numbers (rows, outputs) whose means are features, or None if there are too many classes.
+
+    ``labels`` are class numbers, probabilities of classes (rows, classes), or numbers to predict.
+    """
+    if labels.ndim == 2:
+        return None if labels.shape[1] > MOST_CLASSES else labels[:, int(labels.shape[1] == 2) :]
     n_classes = int(labels.max()) + 1 if is_class else 1
     if n_classes > MOST_CLASSES:
         return None

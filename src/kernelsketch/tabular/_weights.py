@@ -94,13 +94,18 @@ def small_seed_of(random_state: Any) -> int:
 
 
 def targets_of(y: Array, *, is_class: bool) -> Array:
-    """Return centered targets, one column per class (one for two classes) or one for numbers."""
+    """Return centered targets, one column per class (one for two classes) or one for numbers.
+
+    Of classes, ``y`` has a label per row, or the probability of each class (rows, classes).
+    """
     if not is_class:
         spread = float(np.std(y))
         scaled: Array = ((y - np.mean(y)) / (spread if spread > 0 else 1.0))[:, None]
         return scaled
-    classes = np.unique(y)
-    ones = (y[:, None] == classes[None, 1:] if len(classes) == 2 else y[:, None] == classes[None, :]) * 2.0
+    if y.ndim == 1:
+        classes = np.unique(y)
+        y = y[:, None] == classes[None, :]
+    ones = (y[:, 1:] if y.shape[1] == 2 else y) * 2.0
     centered: Array = ones - ones.mean(axis=0)
     return centered
 

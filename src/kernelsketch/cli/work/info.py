@@ -18,6 +18,7 @@ from ...hashing import CODES_FORMAT, load_codes
 from ...neighbors import INDEX_FORMAT, GCWSIndex
 from ...storage import is_container, read_header
 from ...tabular import load_model, plan_column
+from .._file_predictor import one_output
 from .._options import open_input
 from .._progress import CountedRows, ProgressMeter
 from .._results import format_bytes, label_value, labels_text, print_facts, print_json
@@ -103,7 +104,7 @@ def _kind(path: str) -> str:
 
 
 def _model(path: Path) -> dict[str, Any]:
-    model = load_model(path)
+    model = one_output(load_model(path), path)
     header, inner = read_header(path), getattr(model, "model_", model)
     is_tabular = inner is not model
     hasher = inner.hasher_
