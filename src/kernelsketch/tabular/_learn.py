@@ -50,7 +50,7 @@ from ._neighbors import Errors
 from ._root_link import RootLink
 from ._scores import CrossFitted, HeldOut, best_shift, chances_of, others_of
 from ._statistics import NO_LEVELS, Levels, Statistics, learn_statistics, outputs_of
-from ._teacher import Copies, SoftLabels
+from ._teacher import SOFT_LOSS, Copies, SoftLabels
 from ._together import Together
 from ._tree_fit import Apart, TreeFit, can_grow
 from ._trees import Trees
@@ -250,7 +250,7 @@ class Learner:
         common: dict[str, Any] = {"views": widths, "C": C, "random_state": self._seed, "n_jobs": self._threads}
         if self._is_class:
             if self._copies is not None and self._copies.weights is not None:
-                common["loss"] = "log_loss"  # its best decision values are log-odds of soft labels
+                common["loss"] = SOFT_LOSS
             return GCWSClassifier(n_components, class_weight=self._class_weight, **common)
         if self._goal.loss == "absolute_error":  # a median is best near a mean without outliers
             common |= {"loss": "huber"}

@@ -22,6 +22,7 @@ from ..exceptions import InputError, InputTypeError
 from ..linear import Fold, shuffled_folds
 from ._together import Together
 
+SOFT_LOSS = "log_loss"  # its best decision values are log-odds of probabilities
 LEAST = 1e-6  # probability of a class of which a row has a copy
 TOLERANCE = 1e-3  # of the sums of probabilities
 FEWEST_ROWS = 10  # two for each fold
@@ -37,6 +38,8 @@ def matrix_of_targets(y: Any) -> tuple[Array, list[Any] | None] | None:
         return (np.asarray(matrix_of(frame, "y")), list(frame.columns)) if len(frame.columns) > 1 else None
     if hasattr(y, "toarray"):
         y = y.toarray()
+    if isinstance(y, (list, tuple)) and len(y) and np.ndim(y[0]) == 0:
+        return None  # as an array, long labels would take much memory
     try:
         values = np.asarray(y)
     except ValueError:  # rows of several lengths
