@@ -131,6 +131,14 @@ class TestOutputs:
         np.testing.assert_array_equal(both.predict(X), several.predict(X))
 
 
+def test_a_dropped_column_can_say_what_belongs_together():
+    X, Y = numbers()
+    X["customer"] = np.arange(len(X)) // 6
+    named = GCWSTabularRegressor("quick", drop=["customer"]).fit(X, Y, groups="customer")
+    given = GCWSTabularRegressor("quick", drop=["customer"]).fit(X, Y, groups=X["customer"])
+    np.testing.assert_array_equal(named.predict(X), given.predict(X))
+
+
 class TestOfEachOutput:
     @pytest.mark.parametrize("name", sorted(_several.OF_EACH))
     def test_attributes(self, regressor, classifier, name):

@@ -117,7 +117,9 @@ class SeveralOutputs:
     ) -> None:
         """Fit an estimator to each column of Y. A budget is shared: each output gets its part of what is left."""
         model: Any = self
-        table, seed, clock = read_table(X, dropping(model.drop)), small_seed_of(model.random_state), Clock(model.budget)
+        named = isinstance(groups, str) or isinstance(time, str)  # maybe a column that is dropped
+        table = read_table(X, None if named else dropping(model.drop))
+        seed, clock = small_seed_of(model.random_state), Clock(model.budget)
         say = model._reporter(progress)
         fitted: list[Any] = []
         for i, y in enumerate(Y.T):
