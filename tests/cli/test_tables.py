@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from kernelsketch import GCWSTabularClassifier, GCWSTabularRegressor, load_model
+from kernelsketch.cli._row_sample import KeptRows
 
 QUICK = ("--effort", "quick")
 
@@ -240,7 +241,81 @@ class TestTraining:
         monkeypatch.setattr("kernelsketch.cli.work.train_table.memory_left", lambda _: 100_000)
         options = ("--label", "kind", "-m", tmp_path / "m.safetensors")
         found = command("train", folder / "train.csv", *options, status=1)
-        assert "or more, take --effort quick, or add --plain" in found.stderr
+        assert re.search(r"or more, pass --sample \d+ to .*, take --effort quick, or add --plain", found.stderr)
+
+
+class TestSamples:
+    """``train --sample``: a random part of a file that may be larger than memory."""
+
+    @pytest.mark.parametrize("ending", ["csv", "parquet"])
+    def test_any_blocks_give_the_same_rows(self, ending):
+        """Blocks of 1, 7 and 1,000 rows, of text and of pyarrow."""
+        pyarrow = pytest.importorskip("pyarrow")
+        X = np.arange(2000).astype(str).astype(object)[:, None]
+        found = []
+        for step in (1, 7, 1000):
+            kept = KeptRows(100, 3)
+            for start in range(0, len(X), step):
+                block = X[start : start + step]
+                table = block if ending == "csv" else pyarrow.table({"a": block[:, 0]})
+                kept.add(table, np.arange(start, start + len(block)))
+                assert len(kept) <= 112 + step
+            kept.finish()
+            assert len(kept) == 100
+            rows = np.concatenate([part if ending == "csv" else part["a"].to_numpy()[:, None] for part in kept.X])
+            np.testing.assert_array_equal(rows[:, 0].astype(int), np.concatenate(kept.y))
+            found.append(np.concatenate(kept.y))
+        np.testing.assert_array_equal(found[0], found[1])
+        np.testing.assert_array_equal(found[0], found[2])
+        assert (np.diff(found[0]) > 0).all()
+
+    def test_every_row_is_equally_likely(self):
+        """Of 400 samples of 50 among 200 rows; a count beyond 5 deviations occurs in one of 10^4 runs."""
+        counts = np.zeros(200)
+        for seed in range(400):
+            kept = KeptRows(50, seed)
+            for start in range(0, 200, 33):
+                numbers = np.arange(start, min(200, start + 33))
+                kept.add(numbers[:, None], numbers)
+            kept.finish()
+            counts[np.concatenate(kept.y)] += 1
+        assert counts.sum() == 400 * 50
+        assert np.abs(counts - 100).max() < 5 * np.sqrt(400 * 0.25 * 0.75)
+
+    def test_the_model_is_that_of_the_rows(self, frame, folder, command, tmp_path):
+        kept = KeptRows(150, 7)
+        kept.add(np.arange(400)[:, None], np.arange(400))
+        kept.finish()
+        rows = frame[:400].drop(columns="price").iloc[np.concatenate(kept.y)]
+        rows.to_csv(tmp_path / "rows.csv", index=False)
+        for name, options in (("a", ("--sample", 150)), ("b", ())):
+            file = folder / "train.csv" if options else tmp_path / "rows.csv"
+            given = ("--label", "kind", *QUICK, "--seed", 7, "-m", tmp_path / f"{name}.safetensors", "--json")
+            facts = json.loads(command("train", file, *given, *options).stdout)
+            assert (facts["rows"], facts["training_rows"]) == ((400, 150) if options else (150, 150))
+        X = frame[400:].drop(columns=["kind", "price"])
+        first, second = (load_model(tmp_path / f"{name}.safetensors") for name in "ab")
+        np.testing.assert_array_equal(first.predict_proba(X), second.predict_proba(X))
+
+    def test_the_summary_states_it(self, folder, command, tmp_path):
+        options = ("--label", "kind", *QUICK, "-m", tmp_path / "m.safetensors")
+        found = command("train", folder / "train.csv", *options, "--sample", 100)
+        assert "400 rows, 6 columns (csv); 100 rows at random train" in found.stdout
+        assert "at random" not in command("train", folder / "train.csv", *options, "--sample", 400).stdout
+
+    def test_a_table_that_does_not_fit_names_a_sample_that_does(self, folder, command, tmp_path, monkeypatch):
+        monkeypatch.setattr("kernelsketch.cli.work.train_table.memory_left", lambda _: 600_000)
+        options = ("--label", "kind", *QUICK, "-m", tmp_path / "m.safetensors")
+        found = command("train", folder / "train.csv", *options, status=1)
+        rows = int(re.search(r"pass --sample (\d+) to train on so many rows at random", found.stderr)[1])
+        assert 100 < rows < 400
+        command("train", folder / "train.csv", *options, "--sample", rows)
+        assert "too small" in command("train", folder / "train.csv", *options, "--sample", 2 * rows, status=1).stderr
+
+    def test_bad_values(self, folder, command, tmp_path):
+        given = ("train", folder / "train.csv", "--label", "kind", "-m", tmp_path / "m.safetensors")
+        assert "--sample" in command(*given, "--sample", 1, status=2).stderr
+        assert "only tables" in command(*given, "--sample", 100, "--plain", status=2).stderr
 
 
 class TestPrediction:

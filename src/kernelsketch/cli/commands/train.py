@@ -69,6 +69,13 @@ class TableOptions:
         "trees. The output says what was given up.",
         metavar="SECONDS",
     )
+    sample: int | None = option(
+        None,
+        "Train on at most so many rows, taken at random from the whole file, which may then be larger than memory. The "
+        "same --seed takes the same rows.",
+        metavar="ROWS",
+        min=2,
+    )
     groups: str | None = option(
         None,
         "Column that says what a row belongs to, for example a customer. Rows of one group are held out together, so "
@@ -128,8 +135,9 @@ class Train(RowsOptions, HashOptions, LearningOptions, TableOptions):
 
     A table (CSV, TSV, Parquet, Arrow) may hold numbers, categories, dates and gaps. The command prepares its columns,
     learns how relevant each is, chooses C by cross-validation and calibrates the probabilities, as
-    GCWSTabularClassifier does. The table must fit in memory. The options --regression, --balanced, --quantile, --seed
-    and, for numbers, --loss apply; for the other options of learning and of the hash, add --plain.
+    GCWSTabularClassifier does. The table must fit in memory, or --sample takes some of its rows. The options
+    --regression, --balanced, --quantile, --seed and, for numbers, --loss apply; for the other options of learning and
+    of the hash, add --plain.
 
     LIBSVM, NPY and NPZ files, sparse rows in Parquet, codes, and tables of numbers with --plain, may be larger than
     memory. The command hashes their rows as it reads them and keeps only the codes, in a temporary file. The solver

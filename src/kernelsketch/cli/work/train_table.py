@@ -25,6 +25,7 @@ from .._memory import enough_memory, memory_left, peak_bytes
 from .._options import label_of
 from .._progress import CountedRows, ProgressMeter, format_duration
 from .._results import format_bytes, label_value, labels_text
+from .._row_sample import KeptRows
 from .._table_facts import column_facts, important_columns
 from .._tables import joined_table
 from ..commands.train import Train
@@ -37,6 +38,7 @@ OUTPUT_BYTES = 120  # of a class in a row, in the trees of all folds, where ther
 SHORT_CELL = 32  # bytes of text that CELL_BYTES has room for
 LABELS_BYTES = 1 << 24  # of an array of text labels: one long label gives every row as much room
 LABEL_COPIES = 3  # of a label: in its block, in the array of all, and sorted
+SAFELY = 0.8  # of the rows that may fit, because the categories are not counted yet
 CODE_BYTES = 2  # of a hash of a row, with the copies for folds: measured
 
 
@@ -63,6 +65,7 @@ def train_table(task: Train, stream: RowStream, meter: ProgressMeter) -> tuple[d
     )
     facts = {
         **save_model(model, task, stream, counted.rows),
+        "training_rows": len(y),
         "effort": model.effort,
         "budget": model.budget,
         "fitted_effort": model.effort_,
@@ -140,26 +143,24 @@ def saved_lines(facts: dict[str, Any]) -> dict[str, str]:
 
 def _read(task: Train, rows: CountedRows) -> tuple[Any, Any]:
     """Return the whole table and its labels."""
-    budget = memory_left(task)
-    parts: list[Any] = []
-    labels: list[Any] = []
-    checks = Labels(task)
+    budget, kept, checks = memory_left(task), KeptRows(task.sample, task.seed), Labels(task)
     text_bytes = label_bytes = 0
     for block in rows:
         y = checks.checked(block.y)
-        parts.append(block.X)
-        labels.append(y)
+        kept.add(block.X, y)
         text_bytes, label_bytes = text_bytes + _text_bytes(block.X), max(label_bytes, np.asarray(y).dtype.itemsize)
         row_bytes = CELL_BYTES * block.X.shape[1] + LABEL_COPIES * label_bytes
-        if not rows.at_end or rows.rows * row_bytes + text_bytes > budget:  # at the end, all rows are counted first
+        # at the end, all rows are counted first
+        if not rows.at_end or len(kept) * row_bytes + text_bytes * len(kept) // rows.rows > budget:
             _check_memory(task, budget, text_bytes, rows, row_bytes)
-    if not parts:
+    if not len(kept):
         raise InputError(f"{task.input} has no rows.")
     checks.check_count()
-    table = joined_table(parts, rows.feature_names)
+    kept.finish()
+    table = joined_table(kept.X, rows.feature_names)
     counts = [len(set(column.values)) for column in table.columns if column.kind == "category"]
     categories, many = sum(min(task.max_categories, n) for n in counts), sum(n >= FEWEST_CATEGORIES for n in counts)
-    y = joined_labels(labels, LABELS_BYTES)
+    y = joined_labels(kept.y, LABELS_BYTES)
     n_classes = 0 if task.regression else len(np.unique(y))
     row_bytes = CELL_BYTES * len(table.columns) + FEATURE_BYTES * categories + LABEL_COPIES * label_bytes
     row_bytes += OUTPUT_BYTES * n_classes if n_classes > 2 and EFFORTS[task.effort].n_trees else 0
@@ -177,16 +178,24 @@ def _text_bytes(X: Any) -> int:
 
 def _check_memory(task: Train, budget: int, text_bytes: int, rows: CountedRows, row_bytes: int) -> None:
     """Refuse a table that does not fit, as soon as the number of rows can be estimated."""
-    n = rows.expected
+    n = rows.expected if task.sample is None else min(rows.expected, task.sample)
     size = n * (CODE_BYTES * EFFORTS[task.effort].n_components + row_bytes) + text_bytes * n // rows.rows
     if size > budget:
-        about = "" if n == rows.rows else "about "
+        about = "" if n in (rows.rows, task.sample) else "about "
         quick = "" if task.effort == "quick" else "take --effort quick, "
+        fitting = _rounded_down(SAFELY * n * budget / size)
+        sample = f"pass --sample {fitting} to train on so many rows at random, " if fitting > 1 else ""
         raise InputError(
             f"--memory {task.memory} is too small to train on {about}{n:,} rows: pass --memory "
-            f"{enough_memory(task, budget, size)} or more, {quick}or add --plain if all columns are "
+            f"{enough_memory(task, budget, size)} or more, {sample}{quick}or add --plain if all columns are "
             "numbers: it learns in bounded memory."
         )
+
+
+def _rounded_down(number: float) -> int:
+    """Return a number with two digits that are not 0."""
+    unit = 10 ** max(0, int(math.log10(max(number, 1))) - 1)
+    return int(number // unit * unit)
 
 
 def as_targets(labels: Any) -> Any:
@@ -245,8 +254,10 @@ def _lines(facts: dict[str, Any], stream: Any) -> dict[str, str]:
     columns, classes = facts["columns"], facts.get("classes")
     kinds = Counter(column["kind"] for column in columns if column["used"])
     plural = {"number": "numbers", "date": "dates", "category": "categories"}
+    few = facts["training_rows"] < facts["rows"]
+    sampled = f"; {facts['training_rows']:,} rows at random train" if few else ""
     lines = {
-        "data": f"{facts['rows']:,} rows, {facts['n_features']:,} columns ({stream.format})",
+        "data": f"{facts['rows']:,} rows, {facts['n_features']:,} columns ({stream.format}){sampled}",
         **({} if classes is None else {"classes": labels_text(classes)}),
         "columns": ", ".join(f"{count} {kind if count == 1 else plural[kind]}" for kind, count in kinds.items()),
     }
@@ -258,7 +269,7 @@ def _lines(facts: dict[str, Any], stream: Any) -> dict[str, str]:
     lines["important"] = important_columns(columns)
     lines["hash"] = f"{facts['n_components']} hashes, effort {facts['effort']}"
     if facts["budget"] is not None:
-        lines["budget"] = summary_of(facts["fitted_effort"], facts["rows"], facts["budget"])
+        lines["budget"] = summary_of(facts["fitted_effort"], facts["training_rows"], facts["budget"])
     lines["blend"] = f"C={facts['C']:g}, " + (
         f"boosted trees have a share of {100 * facts['trees_share']:.0f} %" if facts["trees_share"] else "no trees"
     )
