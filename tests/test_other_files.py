@@ -34,7 +34,7 @@ LOADERS = {
     GCWSTabularRegressor.load: (),
     GCWSIndex.load: ("index",),
     PackedCodes.load: ("codes",),
-    Predictor.load: ("classifier", "regressor"),
+    Predictor.load: ("classifier", "regressor", "table"),
     load_model: ("classifier", "regressor", "table"),
 }
 WORDS = {
@@ -74,5 +74,6 @@ def test_every_loader_with_every_file(files, load, file):
 
 
 def test_messages_know_every_schema():
-    schemas = (_codes_file.SCHEMA, _storage.SCHEMA, _folder.LIST_SCHEMA, _model_file.MODEL_SCHEMA, _file.SCHEMA)
+    tables = (_file.SCHEMA, _file._schema_of_several(2))
+    schemas = (_codes_file.SCHEMA, _storage.SCHEMA, _folder.LIST_SCHEMA, _model_file.MODEL_SCHEMA, *tables)
     assert {schema.format: schema.kind for schema in schemas} == {name: kind for name, (kind, _) in CONTENTS.items()}

@@ -82,6 +82,7 @@ def libsvm_label(text):
 def in_table(column):
     assert column.kind == "number"
     assert not column.notation
+    assert np.isfinite(column.values).all()  # fits and predictions refuse infinity
     return column.values[0]
 
 

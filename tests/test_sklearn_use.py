@@ -19,6 +19,7 @@ from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC, SVR, LinearSVC
+from sklearn.utils import shuffle
 
 from kernelsketch import (
     GCWSClassifier,
@@ -94,7 +95,7 @@ def test_a_model_with_our_kernel_is_cloned_and_pickled():
     assert clone(model).kernel is gmm_kernel
 
 
-W, kinds = load_wine(return_X_y=True)
+W, kinds = shuffle(*load_wine(return_X_y=True), random_state=0)
 MODELS = [
     GCWSClassifier(64, scale="standard"),
     GCWSRegressor(64, scale="standard"),

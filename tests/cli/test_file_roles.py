@@ -48,7 +48,7 @@ OWN_NAMES = {"demo"}  # writes files of its own names to a folder
 # Parameters of text that name no file, and folders in which no file has a name that the user chose.
 NO_FILES = {
     *("label", "delimiter", "memory", "text", "id", "keep", "name"),
-    *("temp_dir", "write"),
+    *("temp_dir", "write", "groups", "time", "scoring", "threshold"),
 }
 
 
