@@ -64,3 +64,48 @@ def test_all_ways_to_predict_agree(model, fit, soft, tmp_path):
         np.testing.assert_allclose(found.base_values + found.values.sum(axis=1), found.output, rtol=1e-9, atol=1e-9)
         for name in model.drop or ():
             assert not found.values[:, X.columns.get_loc(name)].any()
+
+
+@pytest.mark.parametrize("chosen", [None, ["f"]])
+def test_truth_values_are_the_same_in_all_forms(chosen):
+    """A file has the text True where a frame has a boolean."""
+    rng = np.random.default_rng(0)
+    X = pandas.DataFrame({"a": rng.normal(size=240), "f": rng.random(240) < 0.5})
+    y = np.where(X["f"] ^ (rng.random(240) < 0.1), "p", "q")
+    texts = [
+        X.assign(f=X["f"].map(names)) for names in ({True: "True", False: "False"}, {True: "true", False: "false"})
+    ]
+    forms = [X, *texts, X.assign(f=X["f"].astype("category")), X.astype({"f": object})]
+    for train in forms:
+        model = GCWSTabularClassifier("quick", categorical_features=chosen).fit(train, y)
+        predictor = model.predictor()
+        for test in forms:
+            assert model.score(test, y) > 0.85
+            row = test.iloc[0].to_dict()
+            assert predictor.predict(row) == model.predict(test[:1])[0]
+
+
+def test_true_beside_other_words_stays_a_category():
+    rng = np.random.default_rng(0)
+    X = pandas.DataFrame({"f": rng.choice(["True", "False", "unknown"], 240)})
+    y = X["f"] == "True"
+    model = GCWSTabularClassifier("quick").fit(X, y)
+    known = X["f"] != "unknown"  # rows in which the column looks like truth values
+    assert model.score(X[known], y[known]) == 1
+
+
+def test_time_differences_are_numbers_in_all_forms():
+    rng = np.random.default_rng(0)
+    X = pandas.DataFrame({"a": rng.normal(size=120), "td": pandas.to_timedelta(rng.integers(0, 99, 120), unit="h")})
+    y = X["td"] > pandas.Timedelta("50h")
+    model = GCWSTabularClassifier("quick").fit(X, y)
+    np.testing.assert_array_equal(model.predict(X.to_dict("records")), model.predict(X))
+    assert model.predictor().predict(X.iloc[0].to_dict()) == model.predict(X[:1])[0]
+    again = GCWSTabularClassifier("quick").fit(X.to_dict("records"), y)
+    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+
+
+@pytest.mark.parametrize("labels", ["abab", "aabca", "aabb"])
+def test_tiny_tables_have_a_default_fit(labels):
+    model = GCWSTabularClassifier().fit(np.arange(2.0 * len(labels)).reshape(-1, 2), list(labels))
+    assert set(model.predict(np.zeros((3, 2)))) <= set(labels)

@@ -147,6 +147,8 @@ class Boosting:
         """Return the probabilities of all classes, also of those that no training row has, or predictions (rows, 1)."""
         trees, is_class = self.trees, self._n_classes is not None
         batches = row_batches(len(features), 8 * features.shape[1], BATCH_BYTES * self._threads)
+        if not len(features):
+            return np.zeros((0, self._n_classes or 1))
         found = np.concatenate([predict_trees(trees, features[rows], is_class, self._threads) for rows in batches])
         if self._n_classes is None:
             return self._loss.output(found)

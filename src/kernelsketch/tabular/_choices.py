@@ -13,7 +13,7 @@ import numpy as np
 from .._array import Array
 from ..exceptions import InputError, ParameterError, Setting
 from ._frame import CATEGORY, NUMBER, Column, Table
-from ._values import INFINITE, category_text, is_missing_text, map_distinct
+from ._values import INFINITE, TRUTH, category_text, is_missing_text, map_distinct
 
 DROPPED = "dropped"
 CHOICES = ("", CATEGORY, DROPPED)  # about a column
@@ -131,6 +131,7 @@ def _as_category(column: Column, known: Collection[str]) -> Column:
         name = category_text(value)
         if not isinstance(value, str) or name is None:
             return name
+        name = TRUTH.get(name.strip().lower(), name)
         whole = _WHOLE.fullmatch(name)
         if whole and not _PADDED.match(name):
             name = str(int(whole[1]))

@@ -33,6 +33,7 @@ from ._values import (
     DATE_UNIT,
     LARGEST_EXACT,
     NO_DATE,
+    TRUTH,
     as_dates,
     as_numbers,
     category_text,
@@ -435,6 +436,11 @@ def encode_column(plan: ColumnPlan, column: Column, numbers: Array) -> Array | N
     return positions
 
 
+def _known_name(name: str | None, known: tuple[str, ...]) -> str | None:
+    """Return the name of a category; "True" is "1" for a column of truth values, whose categories are numbers."""
+    return name if name is None or name in known else TRUTH.get(name.strip().lower(), name)
+
+
 def read_as(column: Column, plan: ColumnPlan) -> Column:
     """Return a column in the kind and the notation of the plan."""
     is_text = column.notation is not None
@@ -442,7 +448,7 @@ def read_as(column: Column, plan: ColumnPlan) -> Column:
         return column
     if plan.kind == CATEGORY:
         if column.texts is not None:  # "01" is not the category "1"
-            texts = [category_text(text) for text in column.texts]
+            texts = [_known_name(category_text(text), plan.categories) for text in column.texts]
         else:
             missing = column.missing
             texts = [None if gone else category_text(value) for value, gone in zip(column.values, missing, strict=True)]

@@ -145,7 +145,10 @@ class TabularModel(
         exponent = 0 if self._is_class else _exponent(y)
         seed = small_seed_of(self.random_state)
         counted = table if used is None else table.some(used)
-        targets = TargetOrder.of(y if used is None else y[used], is_class=self._is_class)
+        targets = TargetOrder.of(y, is_class=self._is_class)
+        if together is not None and not together.is_time:
+            targets = targets._replace(alone=together.one_of_each())
+        targets = targets if used is None else targets.take(used)
         plan = TablePlan.of(counted, targets, max_categories=self.max_categories, infinity=self.infinity)
         features, levels = plan.encode(table), plan.levels(counted)
         numbers = levels.numbers(table.columns) if levels.columns else None

@@ -90,7 +90,8 @@ def _inferred(name: str, objects: Array) -> Column:
         column = column_of_texts(name, values)
         if column.kind == CATEGORY or column.notation:
             return column
-        return column._replace(note="numbers stored as text" if column.kind == NUMBER else "dates stored as text")
+        note = "numbers stored as text" if column.kind == NUMBER else "dates stored as text"
+        return column._replace(note=column.note or note)
     note = "numbers and text mixed: read as categories"
     return Column(name, CATEGORY, map_distinct(objects, category_text), note)
 

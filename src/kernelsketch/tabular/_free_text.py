@@ -35,6 +35,7 @@ class TargetOrder(NamedTuple):
     places: Array
     is_class: bool
     n_texts: int = 1  # columns of text, which share what is expected by chance
+    alone: Array | None = None  # flags of rows that say nothing about each other, if not all rows do; they choose
 
     @classmethod
     def of(cls, y: Array, *, is_class: bool) -> TargetOrder:
@@ -43,7 +44,7 @@ class TargetOrder(NamedTuple):
 
     def take(self, rows: Array) -> TargetOrder:
         """Return the places of some rows."""
-        return self._replace(places=self.places[rows])
+        return self._replace(places=self.places[rows], alone=None if self.alone is None else self.alone[rows])
 
 
 @dataclass(frozen=True, eq=False)

@@ -340,7 +340,7 @@ class Learner:
         if len(folds) < self._effort.n_folds:
             few = "each holds out one group" if not self._together.is_time else "there are few different times"
             warn_user(
-                f"{self._together.name}: {len(folds)} folds instead of {self._effort.n_folds}, because {few}. Held-out "
+                f"{self._together.name}: {len(folds)} fold{'s' if len(folds) > 1 else ''} instead of {self._effort.n_folds}, because {few}. Held-out "
                 f"scores vary more then: pass rows of more {self._together.name} if you can.",
                 RowsWarning,
             )
@@ -557,12 +557,11 @@ class Learner:
         """Return what further models say about the rows that the first fold holds out, or None if it holds out none."""
         n, at = len(folds), int(np.flatnonzero(np.sort(np.asarray(self._effort.Cs)) == C)[0])
         n_wide = (n + 1) // 2
-        fewer = folds[0].train & folds[1].train & (self._counted() > 0)
-        if not self._goal.is_usual_loss:
+        if not self._goal.is_usual_loss or n < 3 or not all(len(fold.test) for fold in folds):
             return None
         if self._together is not None and self._together.is_time:
             return None  # the folds differ in their rows
-        if n < 3 or not all(len(fold.test) for fold in folds) or np.count_nonzero(fewer) < 2:
+        if np.count_nonzero(folds[0].train & folds[1].train & (self._counted() > 0)) < 2:
             return None
 
         def predicted(views: list[Views], fold: Fold) -> Array:

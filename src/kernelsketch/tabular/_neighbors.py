@@ -58,10 +58,9 @@ def warn_about_neighbors(found: Errors, *, is_class: bool) -> None:
         size = correlation(scores[first], bins[first], LEVEL / len(tests))
         if size is not None:
             warn_user(
-                f"rows look ordered: {words} the correlation {size:.2f}. If new rows will be less like the training "
-                "rows than these are like each other, scores are too good: pass groups= to fit if rows come from the "
-                "same customer, patient or machine, or time= if new rows are later. If the rows are independent, "
-                "ignore this warning.",
+                f"rows look ordered: {words} the correlation {size:.2f}. If you will predict rows of new customers, "
+                "patients or machines, or later ones, held-out scores are too optimistic: pass groups= or time= to fit. If "
+                "the rows are independent, ignore this warning.",
                 RowsWarning,
             )
             return

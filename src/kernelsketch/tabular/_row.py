@@ -22,7 +22,7 @@ from ._features import ABSENT
 from ._frame import CATEGORY, DATE, NUMBER, Column
 from ._notation import reader_of
 from ._read import OBJECT, read_column
-from ._values import category_text, is_missing_text, plain_value
+from ._values import TRUTH, category_text, is_missing_text, plain_value
 
 KINDS = (None, NUMBER, DATE, CATEGORY)  # by their numbers in RowColumn
 
@@ -99,7 +99,7 @@ class RowPlan:
         """Return a number, the microseconds of a date, None if it is missing, or a category's numbers and position."""
         plan = self._columns[i]
         if plan.kind == CATEGORY:
-            plain = isinstance(value, str) and not _is_infinite(value)
+            plain = isinstance(value, str) and not _is_infinite(value) and value.strip().lower() not in TRUTH
             text = category_text(value) if plain else self._one(plan, value).values[0]
             numbers, positions = self._encoded(i, [text])
             return numbers[0].tolist(), int(positions[0])

@@ -69,7 +69,11 @@ def learn_text(texts: Sequence[str], targets: TargetOrder | None = None) -> Free
         return whole
     numbers = np.empty((len(some), len(whole.names)), order="F")
     whole.encode(some, numbers)
-    of_rows = targets_of(targets.places[rows], is_class=targets.is_class)
+    alone = slice(None) if targets.alone is None else targets.alone[rows]
+    numbers, places = numbers[alone], targets.places[rows][alone]
+    if len(numbers) < 2:
+        return FreeText((), found[:0], idf[:0], np.zeros((0, 0), np.float32))
+    of_rows = targets_of(places, is_class=targets.is_class)
     used = correlated(numbers, of_rows, BY_CHANCE / targets.n_texts)
     words = tuple(word for word, use in zip(whole.words, used, strict=False) if use)
     directions = np.ascontiguousarray(whole.directions[:, used[len(whole.words) :]])

@@ -15,6 +15,7 @@ from ..exceptions import InputError, InputTypeError, Setting
 from ..linear import Fold
 from ._frame import CATEGORY, Column, Table
 from ._read import read_table
+from ._values import category_text
 
 LATE_SHARE = 0.2  # of the rows of a large table: trees learn from earlier ones before they are chosen
 
@@ -53,12 +54,20 @@ class Together(NamedTuple):
             raise InputTypeError(
                 Setting(name), f" is text, for example {str(column.values[0])[:60]!r}: pass dates or numbers."
             )
-        values = column.values.astype(str) if column.kind == CATEGORY else column.values
+        values = column.values if time is not None or column.texts is None else column.texts
+        if values.dtype.kind == "O":
+            values = np.array([category_text(value) for value in values], np.str_)
         distinct, numbers = np.unique(values, return_inverse=True)
         if len(distinct) < 2:
             what = "group" if name == "groups" else "time"
             raise InputError(Setting(name), f" has only one {what}: pass rows of several, or leave {name} out.")
         return cls(name == "time", numbers.astype(np.int64))
+
+    def one_of_each(self) -> Array:
+        """Return flags of the first row of each group."""
+        found = np.zeros(len(self.numbers), bool)
+        found[np.unique(self.numbers, return_index=True)[1]] = True
+        return found
 
     def take(self, rows: Array) -> Together:
         return self._replace(numbers=self.numbers[rows])

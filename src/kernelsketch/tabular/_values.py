@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from numbers import Number
 from typing import Any, NamedTuple
@@ -19,6 +19,7 @@ MISSING_TEXTS = {"", "na", "n/a", "nan", "-nan", "+nan", "null", "none", "?"}
 INFINITE = {f"{sign}{name}": float(f"{sign}inf") for sign in ("", "+", "-") for name in ("inf", "infinity")}
 DATE_UNIT = "datetime64[us]"
 NO_DATE = np.datetime64("NaT", "us")
+TRUTH = {"true": "1", "false": "0"}  # names of truth values, as numbers and as categories
 LARGEST_EXACT = 2**53  # whole numbers up to here are exact in float64
 
 
@@ -50,8 +51,12 @@ def plain_value(value: Any) -> Any:
         return None
     if isinstance(value, (str, bytes)):
         return value.decode(errors="replace") if isinstance(value, bytes) else value
+    if isinstance(value, np.timedelta64):
+        value = float(value / np.timedelta64(1, "s"))
     if isinstance(value, np.generic):
         value = value.item()
+    if isinstance(value, timedelta) and type(value).__name__ != "NaTType":
+        value = value.total_seconds()
     if isinstance(value, (bool, int, float, Decimal)):
         number = float(value)
         return None if number != number else number
@@ -97,6 +102,9 @@ def is_missing_text(value: Any) -> bool:
 
 def read_texts(texts: Array) -> TextValues:
     """Find what strings are, of which None and some others mark missing values, and return their values."""
+    truth = _truth_values(texts)
+    if truth is not None:
+        return TextValues(truth, Reading(False, note="truth values stored as text"))
     numbers = as_numbers(texts)
     if numbers is not None:
         doubt = ""
@@ -112,6 +120,18 @@ def read_texts(texts: Array) -> TextValues:
     if reading.is_date is None:
         return TextValues(None, reading)
     return TextValues((as_dates if reading.is_date else as_numbers)(texts, reading.notation), reading)
+
+
+def _truth_values(texts: Array) -> Array | None:
+    """Return 1 for "True" and 0 for "False" if all strings are one of them or mark a missing value, but not all do."""
+    known = {}
+    for text in dict.fromkeys(texts.tolist()):
+        if not is_missing_text(text):
+            name = TRUTH.get(text.strip().lower())
+            if name is None:
+                return None
+            known[text] = float(name)
+    return np.array([known.get(text, np.nan) for text in texts.tolist()]) if known else None
 
 
 def as_numbers(texts: Array, notation: str = "") -> Array | None:

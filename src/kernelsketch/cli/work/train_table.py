@@ -31,6 +31,7 @@ from .._tables import joined_table
 from ..commands.train import Train
 
 MANY_LABELS, ROWS_PER_LABEL = 200, 100  # more labels, each with fewer rows, are probably no classes
+OF_SECOND_CLASS = ("f1", "average_precision")  # scores of one of two classes
 CELL_BYTES = 120  # of a cell as text, as a number, and in each view: measured
 FEATURE_BYTES = 6  # of a category in a row, which is a feature in the bins of the trees of all folds
 MEANS_BYTES = 120  # of a column of many categories in a row, whose mean targets are features of each fold
@@ -288,7 +289,9 @@ def _held_out_text(facts: dict[str, Any]) -> str:
         usual = {name: facts[f"held_out_{name}"] for name in ("accuracy", "rmse") if f"held_out_{name}" in facts}
         more = "".join(f", {'RMSE' if name == 'rmse' else name} {value:.4g}" for name, value in usual.items())
         from_threshold = f", threshold {facts['threshold']:.3g}" if "threshold" in facts else ""
-        return f"{facts['held_out_metric']} {shown}{more}{from_threshold}"
+        name = facts["held_out_metric"]
+        of_class = f" of {facts['classes'][1]}" if name in OF_SECOND_CLASS and len(facts["classes"]) == 2 else ""
+        return f"{name}{of_class} {shown}{more}{from_threshold}"
     if "held_out_r2" in facts:
         margin = "" if error is None else f" ± {error:.4f}"
         rmse, baseline = facts["held_out_rmse"], facts["held_out_baseline_rmse"]
