@@ -339,9 +339,10 @@ class Learner:
         folds = self._together.folds(labels, counted, self._effort.n_folds)
         if len(folds) < self._effort.n_folds:
             few = "each holds out one group" if not self._together.is_time else "there are few different times"
+            made = f"{len(folds)} fold{'s' if len(folds) > 1 else ''} instead of {self._effort.n_folds}"
             warn_user(
-                f"{self._together.name}: {len(folds)} fold{'s' if len(folds) > 1 else ''} instead of {self._effort.n_folds}, because {few}. Held-out "
-                f"scores vary more then: pass rows of more {self._together.name} if you can.",
+                f"{self._together.name}: {made}, because {few}. Held-out scores vary more then: pass rows of more "
+                f"{self._together.name} if you can.",
                 RowsWarning,
             )
             self._effort = replace(self._effort, n_folds=len(folds))
