@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -66,6 +67,5 @@ def _rows(X: Any, kept: Array) -> Any:
     """Return the rows of an array or of a table of pyarrow that have a flag."""
     if isinstance(X, np.ndarray):
         return X[kept]
-    import pyarrow
-
+    pyarrow: Any = sys.modules["pyarrow"]  # the library of the table, so it is there
     return X.filter(pyarrow.array(kept))

@@ -59,8 +59,8 @@ def warn_about_neighbors(found: Errors, *, is_class: bool) -> None:
         if size is not None:
             warn_user(
                 f"rows look ordered: {words} the correlation {size:.2f}. If you will predict rows of new customers, "
-                "patients or machines, or later ones, held-out scores are too optimistic: pass groups= or time= to fit. "
-                "If the rows are independent, ignore this warning.",
+                "patients or machines, or later ones, held-out scores are too optimistic: pass groups= or time= to "
+                "fit. If the rows are independent, ignore this warning.",
                 RowsWarning,
             )
             return
