@@ -4,7 +4,7 @@ Squared errors and counts take Newton steps. The hessian of a count is that of a
 exp(0.7), so that a leaf of few rows does not overshoot; LightGBM does the same.
 
 The gradient of a pinball loss has two values only, so it chooses the splits, and the value of a leaf is the quantile of
-the residuals of its rows. Leaves are told apart by their Newton steps: a small part of the gradients that differs from
+the residuals of its rows. Leaves are identified by their Newton steps: a small part of the gradients that differs from
 row to row makes these different.
 
 A median has quantiles in its leaves as well, but residuals choose its splits: signs alone would lose what sizes say
