@@ -200,7 +200,8 @@ def _check_segment(path: Path, found: dict[str, Any], header: dict[str, Any], ch
     def layout(of: dict[str, Any]) -> list[Any]:
         names = ("tables", "hashes_per_table", "heavy_fraction", "exponent")
         kind = {None: None, "sparse": "sparse"}.get(of["vectors"], "dense")
-        return [kind, of["hash"] | {"n_features": 0}, *(of[name] for name in names)]
+        degree = of.get("graph", {}).get("degree")
+        return [kind, degree, of["hash"] | {"n_features": 0}, *(of[name] for name in names)]
 
     fits = found["hash"]["n_features"] <= header["hash"]["n_features"]
     if layout(found) != layout(header) or not fits:

@@ -19,6 +19,7 @@ from ..exceptions import InputError, InputTypeError, Setting
 from ..text import Shingles, holds_texts
 from . import _segments, _vectors
 from ._folder import load_folder, save_folder
+from ._graph import MOST_LINKS
 from ._search import NeighborSearch
 from ._storage import load_index, save_index
 from ._tune import tuned_index
@@ -177,6 +178,7 @@ class GCWSIndex(NeighborSearch):
         "n_components": [Interval(Integral, 1, MOST_CODES, closed="both")],
         "n_rerank": [Interval(Integral, 1, None, closed="left"), None],
         "heavy_fraction": [Interval(Real, 0, 1, closed="right"), None],
+        "graph_degree": [Interval(Integral, 2, MOST_LINKS, closed="both"), None],
         "store_vectors": ["boolean"],
         "fill_missing": ["boolean"],
         "shingles": [Shingles, None],
@@ -192,6 +194,7 @@ class GCWSIndex(NeighborSearch):
         n_components: int = 128,
         n_rerank: int | None = 100,
         heavy_fraction: float | None = None,
+        graph_degree: int | None = None,
         store_vectors: bool = True,
         fill_missing: bool = False,
         p: float = 1.0,
@@ -206,6 +209,7 @@ class GCWSIndex(NeighborSearch):
         self.n_components = n_components
         self.n_rerank = n_rerank
         self.heavy_fraction = heavy_fraction
+        self.graph_degree = graph_degree
         self.store_vectors = store_vectors
         self.fill_missing = fill_missing
         self.p = p
@@ -257,6 +261,15 @@ class GCWSIndex(NeighborSearch):
                 why = "store_vectors is False: pass store_vectors=True, or heavy_fraction=None"
             raise InputError(
                 Setting("heavy_fraction", self.heavy_fraction), f" needs sparse rows that the index stores, but {why}."
+            )
+        if layout.graph_degree and (layout.heavy_fraction or transform is None or transform.sparse):
+            why = "X is sparse: pass X.toarray() if it fits in memory, or heavy_fraction=0.7 for inverted lists"
+            if transform is None:
+                why = "store_vectors is False: pass store_vectors=True, or graph_degree=None"
+            if layout.heavy_fraction:
+                why = "heavy_fraction is set: pass heavy_fraction=None for a graph, or graph_degree=None for inverted lists"
+            raise InputError(
+                Setting("graph_degree", self.graph_degree), f" needs dense rows that the index stores, but {why}."
             )
         self._hasher, self._vector_transform, self._layout = hasher, transform, layout
         return self._make_segment(rows, host, wanted)

@@ -17,6 +17,7 @@ from .._array import Array
 from ..backends import Postings, Segment, Vectors, backend_for, directory_shift
 from ..exceptions import InputError
 from . import _vectors
+from ._graph import make_graph
 
 EMPTY, REMOVED = 1, 2  # flags; 0 is a row that can be a neighbour
 MOST_REMOVED = 4  # a segment is rewritten when more than one in four of its rows is removed
@@ -25,11 +26,12 @@ NARROW = 2**32  # keys and positions below this limit are sorted together, as on
 
 
 class TableLayout(NamedTuple):
-    """What every segment has: LSH tables, or inverted lists of heavy features."""
+    """What every segment has: LSH tables, inverted lists of heavy features, or a graph."""
 
     n_tables: int
     hashes_per_table: int
     heavy_fraction: float = 0.0  # 0: no inverted lists
+    graph_degree: int = 0  # 0: no graph
 
 
 def directory_bits(live: int) -> int:
@@ -38,7 +40,7 @@ def directory_bits(live: int) -> int:
 
 
 def make(codes: Array, flags: Array, ids: Array, vectors: Vectors | None, layout: TableLayout, threads: int) -> Segment:
-    """Build a segment with its LSH tables or inverted lists. Its rows are sorted by id."""
+    """Build a segment with its LSH tables, inverted lists or graph. Its rows are sorted by id."""
     if len(ids) > MOST_ROWS:
         raise InputError(f"X has {len(ids)} rows, and an index can hold {MOST_ROWS}: split X among several indexes.")
     if (ids[1:] < ids[:-1]).any():
@@ -52,7 +54,11 @@ def make(codes: Array, flags: Array, ids: Array, vectors: Vectors | None, layout
     if layout.heavy_fraction:
         assert vectors is not None
         postings = make_postings(vectors, flags, layout.heavy_fraction, threads)
-    return Segment(codes, flags, ids, rows, starts, vectors, postings)
+    graph = None
+    if layout.graph_degree:
+        assert vectors is not None
+        graph = make_graph(vectors, flags, layout.graph_degree, threads)
+    return Segment(codes, flags, ids, rows, starts, vectors, postings, graph)
 
 
 def merge(segments: Sequence[Segment], layout: TableLayout, threads: int) -> Segment:
@@ -133,8 +139,9 @@ def ids_of(segments: Sequence[Segment], *, nonempty: bool = False) -> Array:
 
 
 def nbytes(s: Segment) -> int:
-    """Return the bytes of codes, flags, ids, LSH tables and inverted lists, without the vectors."""
-    return sum(part.nbytes for part in (*s[:5], *(s.postings or ())))
+    """Return the bytes of codes, flags, ids, LSH tables, inverted lists and graph, without the vectors."""
+    parts = (*s[:5], *(s.postings or ()), *(s.graph or ()))
+    return sum(part.nbytes for part in parts if isinstance(part, np.ndarray))
 
 
 def make_postings(x: Vectors, flags: Array, heavy_fraction: float, threads: int) -> Postings:
