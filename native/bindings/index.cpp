@@ -89,13 +89,15 @@ class PyIndexPostings {
 
 class PyIndexGraph {
  public:
-  PyIndexGraph(Matrix<uint32_t> links, Vector<uint32_t> entries, float low, float scale,
+  PyIndexGraph(Matrix<uint32_t> links, Vector<uint32_t> entries, Vector<float> norms, int zero, float scale,
                std::optional<Matrix<uint8_t>> bytes)
-      : links_(std::move(links)), entries_(std::move(entries)), bytes_(std::move(bytes)) {
+      : links_(std::move(links)), entries_(std::move(entries)), norms_(std::move(norms)), bytes_(std::move(bytes)) {
     require(columns(links_) >= 1 && columns(links_) <= kMaxDegree, "links: wrong shape");
+    require(rows(norms_) == rows(links_), "norms: wrong length");
     require(!bytes_ || rows(*bytes_) == rows(links_), "bytes: wrong length");
-    view_ = {
-        columns(links_), links_.data(), rows(entries_), entries_.data(), bytes_ ? bytes_->data() : nullptr, low, scale};
+    require(zero >= -kMostZero && zero <= kMostZero, "zero: out of range");
+    view_ = {columns(links_), links_.data(), rows(entries_), entries_.data(), bytes_ ? bytes_->data() : nullptr,
+             norms_.data(),   zero,          scale};
   }
   // The graph of rows with these vectors.
   IndexGraph of(const IndexVectors& x, int64_t n) const {
@@ -109,6 +111,7 @@ class PyIndexGraph {
  private:
   Matrix<uint32_t> links_;
   Vector<uint32_t> entries_;
+  Vector<float> norms_;
   std::optional<Matrix<uint8_t>> bytes_;
   IndexGraph view_;
 };
@@ -273,19 +276,24 @@ Answer search_graphs(const std::string& isa, const PyIndexQueries& given,
   });
 }
 
-void bytes_of(const Matrix<float>& values, float low, float scale, const Target<uint8_t>& bytes, int threads) {
-  require(rows(bytes) == rows(values) && columns(bytes) == columns(values) && in_order(bytes, columns(bytes)),
-          "bytes: wrong shape or strides");
-  without_gil([&] { graph_bytes(values.data(), rows(values) * columns(values), low, scale, bytes.data(), threads); });
+void bytes_of(const Matrix<float>& values, int zero, float scale, const Target<uint8_t>& bytes,
+              const Series<float>& norms, int threads) {
+  const int64_t n = rows(values), d = columns(values);
+  require(rows(bytes) == n && columns(bytes) == d && in_order(bytes, d), "bytes: wrong shape or strides");
+  require(rows(norms) == n, "norms: wrong length");
+  require(zero >= -kMostZero && zero <= kMostZero, "zero: out of range");
+  without_gil([&] { graph_bytes(values.data(), n, d, zero, scale, bytes.data(), norms.data(), threads); });
 }
 
 // Links are written in place. Rows of the order that have links already, the first `done`, must link to others of them.
-void build_graph(const std::string& isa, const Matrix<uint8_t>& bytes, const Vector<double>& norms,
+void build_graph(const std::string& isa, const Matrix<uint8_t>& bytes, const Vector<float>& norms,
                  const Vector<uint32_t>& order, int64_t done, const Target<uint32_t>& links, int threads) {
   const int64_t n = rows(bytes), degree = columns(links);
   require(rows(norms) == n && rows(links) == n && n < int64_t{1} << 31, "norms, links: wrong length");
   require(degree >= 1 && degree <= kMaxDegree && in_order(links, degree), "links: wrong shape or strides");
   require(done >= 0 && done <= rows(order), "done: out of range");
+  const float* norm = norms.data();
+  require_each(n, [&] { return std::all_of(norm, norm + n, [](float x) { return x >= 1; }); }, "norms: below 1");
   const uint32_t *first = order.data(), *last = first + rows(order);
   require_each(
       rows(order), [&] { return std::all_of(first, last, [n](uint32_t row) { return row < n; }); },
@@ -362,9 +370,9 @@ void define_index(nb::module_& m) {
            "directory"_a, "keys"_a, "starts"_a, "entries"_a);
   nb::class_<PyIndexGraph>(m, "IndexGraph",
                            "Links of rows to rows near them, and bytes by which they are compared: those of the "
-                           "vectors, or round((x - low) * scale).")
-      .def(nb::init<Matrix<uint32_t>, Vector<uint32_t>, float, float, std::optional<Matrix<uint8_t>>>(), "links"_a,
-           "entries"_a, "low"_a, "scale"_a, "bytes"_a = nb::none());
+                           "vectors, or round(x * scale) + zero.")
+      .def(nb::init<Matrix<uint32_t>, Vector<uint32_t>, Vector<float>, int, float, std::optional<Matrix<uint8_t>>>(),
+           "links"_a, "entries"_a, "norms"_a, "zero"_a, "scale"_a, "bytes"_a = nb::none());
   nb::class_<PyIndexSegment>(m, "IndexSegment", "Rows that were indexed together, with their LSH tables.")
       .def(nb::init<Matrix<uint8_t>, Vector<uint8_t>, Vector<int64_t>, Matrix<uint32_t>, Matrix<uint32_t>, MaybeVectors,
                     MaybePostings, MaybeGraph>(),
@@ -389,8 +397,9 @@ void define_index(nb::module_& m) {
         "Fill `heavy` with 1 for each value in the heavy part of its row.");
   m.def("index_search", search, "isa"_a, "queries"_a, "segments"_a, "params"_a, "threads"_a,
         "Return where the neighbours of each query begin, their ids, and their similarities.");
-  m.def("graph_bytes", bytes_of, "values"_a, "low"_a, "scale"_a, "bytes"_a, "threads"_a,
-        "Fill `bytes` with round((x - low) * scale), cut off to 0 .. 255.");
+  m.def(
+      "graph_bytes", bytes_of, "values"_a, "zero"_a, "scale"_a, "bytes"_a, "norms"_a, "threads"_a,
+      "Fill `bytes` with round(x * scale) + zero, cut off to 0 .. 255, and `norms` with the L1 norms of bytes - zero.");
   m.def("graph_build", build_graph, "isa"_a, "bytes"_a, "norms"_a, "order"_a, "done"_a, "links"_a, "threads"_a,
         "Link rows to rows near them, from order[done] on.");
   m.def("graph_search", search_graphs, "isa"_a, "queries"_a, "segments"_a, "n_rerank"_a, "n_neighbors"_a, "threads"_a,

@@ -24,7 +24,7 @@ inline bool nearer(const Near& a, const Near& b) { return a.key != b.key ? a.key
 // Rows that a graph links: what a search reads.
 struct GraphView {
   const uint8_t* bytes;  // [n][d]
-  const double* norms;
+  const float* norms;
   int64_t n, d;
   const uint32_t* links;  // [n][degree]
   int64_t degree;

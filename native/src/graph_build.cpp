@@ -27,7 +27,7 @@ class LinkChoice {
 
   void add_candidates(uint32_t row, const uint32_t* others, int64_t count) {
     std::vector<float> keys(count);
-    ops_.keys(graph_.bytes + row * graph_.d, norm_of(row), graph_.bytes, graph_.norms, graph_.d, others, count,
+    ops_.keys(graph_.bytes + row * graph_.d, graph_.norms[row], graph_.bytes, graph_.norms, graph_.d, others, count,
               keys.data());
     for (int64_t i = 0; i < count; ++i) candidates.push_back({keys[i], others[i]});
   }
@@ -47,13 +47,12 @@ class LinkChoice {
   }
 
  private:
-  float norm_of(uint32_t row) const { return static_cast<float>(graph_.norms[row]); }
   // Whether no row among the links is nearer to the candidate than the candidate is to the row of the links.
   bool is_apart(const Near& c, const uint32_t* links, int64_t count) {
     const uint8_t* bytes = graph_.bytes + c.row * graph_.d;
     for (int64_t i = 0; i < count; i += kAtOnce) {
       const int64_t some = std::min(kAtOnce, count - i);
-      ops_.keys(bytes, norm_of(c.row), graph_.bytes, graph_.norms, graph_.d, links + i, some, keys_.data());
+      ops_.keys(bytes, graph_.norms[c.row], graph_.bytes, graph_.norms, graph_.d, links + i, some, keys_.data());
       for (int64_t j = 0; j < some; ++j)
         if (keys_[j] < c.key) return false;
     }
@@ -86,7 +85,7 @@ void add_links(LinkChoice& choice, const GraphView& graph, uint32_t* links, cons
 
 }  // namespace
 
-void graph_build(const Isa& isa, const uint8_t* bytes, const double* norms, int64_t n, int64_t d, const uint32_t* order,
+void graph_build(const Isa& isa, const uint8_t* bytes, const float* norms, int64_t n, int64_t d, const uint32_t* order,
                  int64_t done, int64_t count, uint32_t* links, int64_t degree, int threads, Interrupted interrupted) {
   const GraphOps& ops = isa.graph;
   std::vector<uint32_t> chosen;
@@ -107,8 +106,7 @@ void graph_build(const Isa& isa, const uint8_t* bytes, const double* norms, int6
           if (done == 0)
             choice.add_candidates(row, order, batch);
           else
-            beam.search(ops, graph, bytes + row * d, static_cast<float>(norms[row]), kSearchWidth * degree, all,
-                        &choice.candidates);
+            beam.search(ops, graph, bytes + row * d, norms[row], kSearchWidth * degree, all, &choice.candidates);
           choice.choose(row, chosen.data() + i * degree);
         }
     });

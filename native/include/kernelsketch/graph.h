@@ -1,10 +1,11 @@
 // Near neighbours on dense rows by a graph: each row has links to rows near it, and a search follows them.
 //
-// Keys. Rows are compared as bytes: those of the index or, where it stores floats, q = round((x - low) * scale), cut off
-// to 0 .. 255. The key of two rows is
-//   D / (|u| + |v|),   D = sum of absolute differences of their bytes,
-// D exact, norms and quotient in single precision. Without rounding it is (1 - GMM) / (1 + GMM) times scale, so the row
-// of the smallest key is the most similar one. Rows of equal keys are in the order of their numbers.
+// Keys. Rows are compared as bytes: those of the index or, where it stores floats, q = round(x * scale) + zero, cut off
+// to 0 .. 255. With D the sum of absolute differences of two rows of bytes and |u| = max(1, sum |u_f - zero|), their key
+// is
+//   D / (|u| + |v|) = (1 - GMM) / (1 + GMM)   of the rounded rows,
+// D exact, norms and quotient in single precision. The row of the smallest key is the most similar one; rows of equal
+// keys are in the order of their numbers.
 //
 // Search. A beam holds the nearest rows found so far, up to the `ef`-th that can be a neighbour; rows that are removed
 // lead on to others, but do not count. It begins with the entries. As long as it has a row that was not expanded, the
@@ -29,20 +30,22 @@
 namespace kernelsketch {
 
 inline constexpr int64_t kMaxDegree = 256;
+inline constexpr int kMostZero = 1 << 23;  // in absolute value: floats hold round(x * scale) + zero exactly
 
 // The arithmetic of one instruction set; src/isa/graph.cpp fills it in.
 struct GraphOps {
   // keys[i] = key of the query and row rows[i].
-  void (*keys)(const uint8_t* query, float norm, const uint8_t* bytes, const double* norms, int64_t d,
+  void (*keys)(const uint8_t* query, float norm, const uint8_t* bytes, const float* norms, int64_t d,
                const uint32_t* rows, int64_t count, float* keys);
 };
 
-// bytes[i] = round((values[i] - low) * scale), cut off to 0 .. 255.
-void graph_bytes(const float* values, int64_t count, float low, float scale, uint8_t* bytes, int threads);
+// Rounds n rows of d floats to bytes, and sums their norms.
+void graph_bytes(const float* values, int64_t n, int64_t d, int zero, float scale, uint8_t* bytes, float* norms,
+                 int threads);
 
 // Inserts rows order[done] .. order[count - 1]. `links` is [n][degree]; where a row has fewer, its own number follows.
 // The other rows of `order` have links already, and rows that are not in it have none.
-void graph_build(const Isa& isa, const uint8_t* bytes, const double* norms, int64_t n, int64_t d, const uint32_t* order,
+void graph_build(const Isa& isa, const uint8_t* bytes, const float* norms, int64_t n, int64_t d, const uint32_t* order,
                  int64_t done, int64_t count, uint32_t* links, int64_t degree, int threads, Interrupted interrupted);
 
 // Finds the n_neighbors nearest rows of each query by a search with ef = n_rerank in each segment. List is

@@ -97,7 +97,9 @@ struct IndexGraph {
   int64_t entry_count = 0;
   const uint32_t* entries = nullptr;  // where a search begins
   const uint8_t* bytes = nullptr;     // [n][d]; those of the vectors, or what floats were rounded to
-  float low = 0, scale = 1;           // floats become round((x - low) * scale)
+  const float* norms = nullptr;       // of these bytes
+  int zero = 0;                       // floats become round(x * scale) + zero
+  float scale = 1;
 };
 
 // Rows that were indexed together, ids ascending.

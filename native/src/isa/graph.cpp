@@ -9,7 +9,7 @@ namespace {
 constexpr int64_t kAheadBytes = 2048;  // of rows that are fetched before they are needed, but at least kLeastAhead rows
 constexpr int64_t kLeastAhead = 3, kMostAhead = 32;
 
-void keys(const uint8_t* query, float norm, const uint8_t* bytes, const double* norms, int64_t d, const uint32_t* rows,
+void keys(const uint8_t* query, float norm, const uint8_t* bytes, const float* norms, int64_t d, const uint32_t* rows,
           int64_t count, float* keys) {
   const int64_t fits = kAheadBytes / (d + 1);
   const int64_t ahead = fits < kLeastAhead ? kLeastAhead : fits > kMostAhead ? kMostAhead : fits;
@@ -21,7 +21,7 @@ void keys(const uint8_t* query, float norm, const uint8_t* bytes, const double* 
   for (int64_t i = 0; i < count; ++i) {
     if (i + ahead < count) fetch(i + ahead);
     const auto distance = static_cast<float>(byte_distance(query, bytes + rows[i] * d, d));
-    keys[i] = distance / (norm + static_cast<float>(norms[rows[i]]));
+    keys[i] = distance / (norm + norms[rows[i]]);
   }
 }
 

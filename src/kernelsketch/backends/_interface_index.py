@@ -54,7 +54,8 @@ class Graph(NamedTuple):
 
     links: Array  # uint32 (rows, degree)
     entries: Array  # uint32: rows where a search begins
-    low: float = 0.0  # floats are compared as bytes: round((x - low) * scale), cut off to 0 .. 255
+    norms: Array  # float32: sums of |q - zero| over the bytes q of a row, at least 1
+    zero: int = 0  # floats are compared as bytes: round(x * scale) + zero, cut off to 0 .. 255
     scale: float = 1.0
     bytes: Array | None = None  # uint8 (rows, features): rounded floats; None: the bytes of the vectors
 

@@ -231,8 +231,8 @@ class Columns(Protocol):
 class Graphs(Protocol):
     """Graphs of dense rows, and the search in them."""
 
-    def graph_bytes(self, values: Array, low: float, scale: float) -> Array:
-        """Return float32 rows as bytes: round((x - low) * scale), cut off to 0 .. 255."""
+    def graph_bytes(self, values: Array, zero: int, scale: float) -> tuple[Array, Array]:
+        """Return float32 rows as bytes, round(x * scale) + zero, cut off to 0 .. 255, and their norms."""
 
     def graph_build(self, bytes_: Array, norms: Array, order: Array, done: int, links: Array) -> None:
         """Link the rows ``order[done:]`` to rows near them: ``links`` changes. Those before have links already."""

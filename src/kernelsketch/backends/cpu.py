@@ -276,10 +276,10 @@ class CpuBackend(NumpyArrays, Processor):
             self.name, _index_queries(queries), parts, _native.SearchParams(*params), self.threads
         )
 
-    def graph_bytes(self, values: Array, low: float, scale: float) -> Array:
-        found = np.empty(values.shape, np.uint8)
-        _native.graph_bytes(_dense(values), low, scale, found, self.threads)
-        return found
+    def graph_bytes(self, values: Array, zero: int, scale: float) -> tuple[Array, Array]:
+        bytes_, norms = np.empty(values.shape, np.uint8), np.empty(len(values), np.float32)
+        _native.graph_bytes(_dense(values), zero, scale, bytes_, norms, self.threads)
+        return bytes_, norms
 
     def graph_build(self, bytes_: Array, norms: Array, order: Array, done: int, links: Array) -> None:
         _native.graph_build(self.name, _dense(bytes_), norms, order, done, links, self.threads)

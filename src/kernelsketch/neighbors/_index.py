@@ -267,7 +267,7 @@ class GCWSIndex(NeighborSearch):
             if transform is None:
                 why = "store_vectors is False: pass store_vectors=True, or graph_degree=None"
             if layout.heavy_fraction:
-                why = "heavy_fraction is set: pass heavy_fraction=None for a graph, or graph_degree=None for inverted lists"
+                why = "heavy_fraction is set, which is for sparse rows: pass one of them"
             raise InputError(
                 Setting("graph_degree", self.graph_degree), f" needs dense rows that the index stores, but {why}."
             )
@@ -438,7 +438,14 @@ class GCWSIndex(NeighborSearch):
         path : str or path
             File to write. The name of a folder is refused: :meth:`save_folder` writes to one.
         """
-        save_index(self._ready(), path)
+        index = self._ready()
+        if index._layout.graph_degree:  # results of the file and of this index are the same from now on
+            with self._turn():
+                index = self._ready()
+                segment = _segments.whole(index._segments, index._layout, index._threads)
+                index = index._with_segments([segment])
+                self._become(index)
+        save_index(index, path)
 
     def save_folder(self, path: Any) -> None:
         """Save the index to a folder, in which only what has changed is written.

@@ -17,7 +17,7 @@ from .._array import Array
 from ..backends import Postings, Segment, Vectors, backend_for, directory_shift
 from ..exceptions import InputError
 from . import _vectors
-from ._graph import make_graph
+from ._graph import LinkedRows, make_graph
 
 EMPTY, REMOVED = 1, 2  # flags; 0 is a row that can be a neighbour
 MOST_REMOVED = 4  # a segment is rewritten when more than one in four of its rows is removed
@@ -39,7 +39,15 @@ def directory_bits(live: int) -> int:
     return max(0, live.bit_length() - 3)
 
 
-def make(codes: Array, flags: Array, ids: Array, vectors: Vectors | None, layout: TableLayout, threads: int) -> Segment:
+def make(
+    codes: Array,
+    flags: Array,
+    ids: Array,
+    vectors: Vectors | None,
+    layout: TableLayout,
+    threads: int,
+    linked: LinkedRows | None = None,
+) -> Segment:
     """Build a segment with its LSH tables, inverted lists or graph. Its rows are sorted by id."""
     if len(ids) > MOST_ROWS:
         raise InputError(f"X has {len(ids)} rows, and an index can hold {MOST_ROWS}: split X among several indexes.")
@@ -47,6 +55,7 @@ def make(codes: Array, flags: Array, ids: Array, vectors: Vectors | None, layout
         order = np.argsort(ids, kind="stable")
         codes, flags, ids = codes[order], flags[order], ids[order]
         vectors = None if vectors is None else _vectors.part_of(vectors, order)
+        linked = None if linked is None else linked._replace(rows=np.argsort(order)[linked.rows])
     bits = directory_bits(int((flags == 0).sum()))
     backend = backend_for(codes, threads=threads)
     rows, starts = backend.index_tables(codes, flags, layout.n_tables, layout.hashes_per_table, bits)
@@ -57,7 +66,7 @@ def make(codes: Array, flags: Array, ids: Array, vectors: Vectors | None, layout
     graph = None
     if layout.graph_degree:
         assert vectors is not None
-        graph = make_graph(vectors, flags, layout.graph_degree, threads)
+        graph = make_graph(vectors, flags, layout.graph_degree, linked, threads)
     return Segment(codes, flags, ids, rows, starts, vectors, postings, graph)
 
 
@@ -73,14 +82,25 @@ def merge(segments: Sequence[Segment], layout: TableLayout, threads: int) -> Seg
         _vectors.join(vectors) if vectors else None,
         layout,
         threads,
+        _linked_rows(segments, kept),
     )
 
 
-def whole(segments: Sequence[Segment], layout: TableLayout) -> Segment:
+def _linked_rows(segments: Sequence[Segment], kept: Sequence[Array]) -> LinkedRows | None:
+    """Return the rows of the largest segment, if they have a graph and none is removed."""
+    sizes = [len(rows) for rows in kept]
+    largest = int(np.argmax(sizes))
+    graph = segments[largest].graph
+    if graph is None or sizes[largest] < len(segments[largest].ids):
+        return None
+    return LinkedRows(np.arange(sizes[largest]) + sum(sizes[:largest]), graph)
+
+
+def whole(segments: Sequence[Segment], layout: TableLayout, threads: int = 1) -> Segment:
     """Return all rows that are not removed as one segment."""
     if len(segments) == 1 and not (segments[0].flags == REMOVED).any():
         return segments[0]
-    return merge(segments, layout, 1)
+    return merge(segments, layout, threads)
 
 
 def append(segments: Sequence[Segment], new: Segment, layout: TableLayout, threads: int) -> list[Segment]:

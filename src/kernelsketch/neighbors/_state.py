@@ -187,7 +187,7 @@ class IndexState(ValidatedOnce, BaseEstimator):  # type: ignore[misc]
         return TableLayout(n_tables, int(self.hashes_per_table), heavy_fraction, graph_degree)
 
     def _n_codes(self, n_tables: int) -> int:
-        """Return the number of codes per row. With inverted lists or a graph it is 1, the least that a hasher can have."""
+        """Return the number of codes per row. Inverted lists and graphs need none, and a hasher has at least 1."""
         if self.heavy_fraction or self.graph_degree:
             return 1
         count = max(int(self.n_components), n_tables * int(self.hashes_per_table))

@@ -30,7 +30,7 @@ from ..hashing import HASH_FIELDS, HASH_TENSORS
 from ..storage import OPTIONAL, Field, Rule, Schema, Tensor, Tensors, Text, When, With, load_file, save_file
 from ..text import DocumentFrequencies, Shingles
 from . import _segments
-from ._graph import MOST_LINKS
+from ._graph import MOST_LINKS, MOST_ZERO
 from ._vectors import VectorTransform
 
 INDEX_FORMAT = "kernelsketch.GCWSIndex"
@@ -70,7 +70,8 @@ SCHEMA = Schema(
             required=False,
             fields={
                 "degree": Field(int, 2, MOST_LINKS),
-                "low": Field(float),  # floats are compared as bytes: round((x - low) * scale)
+                "rounded": Field(bool),  # whether rows are compared as bytes that are not those of the vectors
+                "zero": Field(int, -MOST_ZERO, MOST_ZERO),  # floats are compared as bytes: round(x * scale) + zero
                 "scale": Field(float, above=0),
             },
         ),
@@ -97,7 +98,8 @@ SCHEMA = Schema(
         POSTING + "entries": Tensor("u4", ("entries", 2), _LISTS),  # row and value
         GRAPH + "links": Tensor("u4", ("rows", "degree"), _GRAPH),
         GRAPH + "entries": Tensor("u4", ("entry rows",), _GRAPH),
-        GRAPH + "bytes": Tensor("u1", ("rows", "features"), OPTIONAL),
+        GRAPH + "norms": Tensor("f4", ("rows",), _GRAPH),
+        GRAPH + "bytes": Tensor("u1", ("rows", "features"), When("graph.rounded", (True,))),
         "center": HASH_TENSORS["center"],
         "feature_names": Text("features"),
         "frequent_features": Tensor("i8", ("frequencies",), OPTIONAL),  # of texts, for weight="idf"
@@ -117,8 +119,10 @@ SCHEMA = Schema(
             lambda header, _: header["heavy_fraction"] is None or header["vectors"] == "sparse",
         ),
         Rule(
-            "a graph needs dense vectors",
-            lambda header, _: not _degree(header) or header["vectors"] in ("bytes", "dense"),
+            "a graph needs the bytes of dense vectors",
+            lambda header, _: (
+                not _degree(header) or header["vectors"] == ("dense" if header["graph"]["rounded"] else "bytes")
+            ),
         ),
     ),
 )
@@ -165,7 +169,12 @@ def index_parts(index: Any, segment: Segment) -> tuple[dict[str, Any], Tensors]:
         },
     }
     if segment.graph is not None:
-        header["graph"] = {"degree": graph_degree, "low": segment.graph.low, "scale": segment.graph.scale}
+        header["graph"] = {
+            "degree": graph_degree,
+            "rounded": segment.graph.bytes is not None,
+            "zero": segment.graph.zero,
+            "scale": segment.graph.scale,
+        }
     if index.shingles is not None:
         shingles = index._shingles
         header["shingles"] = {**shingles.get_params(), "version": SHINGLE_VERSION, "n_jobs": None}
@@ -222,8 +231,9 @@ def segment_of(header: dict[str, Any], tensors: Tensors) -> Segment:
     if header["heavy_fraction"]:
         postings = Postings(*(tensors[POSTING + name] for name in Postings._fields))
     if _degree(header):
-        range_ = float(header["graph"]["low"]), float(header["graph"]["scale"])
-        graph = Graph(tensors[GRAPH + "links"], tensors[GRAPH + "entries"], *range_, tensors.get(GRAPH + "bytes"))
+        found = header["graph"]
+        parts = (tensors[GRAPH + name] for name in ("links", "entries", "norms"))
+        graph = Graph(*parts, found["zero"], float(found["scale"]), tensors.get(GRAPH + "bytes"))
     codes, flags, ids, rows, starts = (tensors[name] for name in ROWS)
     return Segment(codes, flags, ids, rows, starts, vectors, postings, graph)
 

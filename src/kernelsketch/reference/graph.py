@@ -1,7 +1,7 @@
 """Near neighbours on dense rows by a graph: the search in it, and how it is built.
 
-A row has links to rows near it. Rows are compared as bytes: by the key D / (|u| + |v|), D the sum of absolute differences
-of their bytes, in single precision. The row of the smallest key is the most similar one, but for rounding.
+A row has links to rows near it. Rows are compared as bytes: by the key D / (|u| + |v|), D the sum of absolute
+differences of their bytes, in single precision. It is (1 - GMM) / (1 + GMM) of the rounded rows.
 """
 
 from __future__ import annotations
@@ -25,17 +25,18 @@ EQUAL_SHARE = 4  # at most this part of the links leads to rows of key 0
 Near = tuple[np.float32, int]  # a key and a row: near rows come first
 
 
-def rounded(values: Array, low: float, scale: float) -> Array:
-    """Return float32 values as bytes: round((x - low) * scale), cut off to 0 .. 255."""
+def rounded(values: Array, zero: int, scale: float) -> tuple[Array, Array]:
+    """Return float32 rows as bytes, round(x * scale) + zero, cut off to 0 .. 255, and their norms."""
     with np.errstate(over="ignore"):
-        found = np.rint((values - np.float32(low)) * np.float32(scale))
-    return np.clip(found, 0, 255).astype(np.uint8)
+        found = np.rint(values * np.float32(scale)) + np.float32(zero)
+    bytes_ = np.asarray(np.clip(found, 0, 255).astype(np.uint8))
+    return bytes_, np.maximum(np.abs(bytes_.astype(np.int64) - zero).sum(axis=1), 1).astype(np.float32)
 
 
 def keys(query: Array, norm: float, bytes_: Array, norms: Array, rows: Array) -> Array:
     """Return the keys of a query and rows."""
     distance = np.abs(bytes_[rows].astype(np.int64) - query).sum(axis=1).astype(np.float32)
-    return np.asarray(distance / (np.float32(norm) + norms[rows].astype(np.float32)))
+    return np.asarray(distance / (np.float32(norm) + norms[rows]))
 
 
 def beam(
@@ -133,12 +134,17 @@ def _found(queries: Queries, i: int, segments: list[Segment], s: int, n_rerank: 
     assert y is not None
     assert graph is not None
     own = queries.first + i if queries.segment == s else -1
-    query = x.bytes[i] if x.bytes is not None and y.bytes is not None else rounded(x.dense[i], graph.low, graph.scale)  # type: ignore[index]
+    if x.bytes is not None and y.bytes is not None:
+        query, norm = x.bytes[i], np.float32(x.norms[i])
+    else:
+        assert x.dense is not None
+        bytes_, norms = rounded(x.dense[i : i + 1], graph.zero, graph.scale)
+        query, norm = bytes_[0], norms[0]
     near, _ = beam(
         query.astype(np.int64),
-        x.norms[i],
+        norm,
         bytes_of(segment),
-        y.norms,
+        graph.norms,
         graph.links,
         graph.entries,
         n_rerank,
