@@ -1,11 +1,12 @@
-"""Near neighbours under the GMM kernel: LSH tables or inverted lists find candidates, the exact kernel re-ranks them.
+"""Near neighbours under the GMM kernel: LSH tables, inverted lists or graphs find candidates; the exact kernel ranks.
 
 ======================= ======================================================================================
 ``_index.py``           :class:`GCWSIndex`: parameters, ``fit``, ``add``, ``remove``, ``tune``, ``save``, ``load``
 ``_search.py``          its queries: ``kneighbors``, ``neighbors_above``, ``query_pairs``, ``kneighbors_graph``
 ``_state.py``           what it has learned, as snapshots that threads share
 ``_vectors.py``         rows as the index stores them for re-ranking: bytes, float32 or sparse float32
-``_segments.py``        segments: rows with their codes, vectors, and LSH tables or inverted lists of heavy features
+``_segments.py``        segments: rows with their codes, vectors, and LSH tables, inverted lists or graph
+``_graph.py``           graphs of dense rows: how rows become bytes and in which order they are inserted
 ``_join.py``            the exact similarity join of sparse rows, by their rarest features or by tiles of the kernel
 ``_text_join.py``       the join for texts on disk
 ``_clusters.py``        equal rows, clusters of similar pairs (single linkage, stars), and which row stays
@@ -18,14 +19,15 @@
 
 **The way of a row through fit and add.** ``GCWSIndex.fit`` validates the rows and makes the hasher. The hasher turns
 each row into ``n_components`` codes of one byte. ``_vectors`` stores the row itself for re-ranking. ``_segments.make``
-sorts the rows by id and builds the LSH tables from the codes, or the inverted lists from the vectors. The result is a
-segment. ``add`` makes a segment of the new rows and merges it with those before it that are
-not much larger; ``remove`` sets a flag and rewrites a segment when a quarter of it is gone.
+sorts the rows by id and builds the LSH tables from the codes, or the inverted lists or the graph from the vectors. The
+result is a segment. ``add`` makes a segment of the new rows and merges it with those before it that are not much
+larger; ``remove`` sets a flag and rewrites a segment when a quarter of it is gone.
 
 **The way of a query through kneighbors.** ``_search`` hashes the queries in batches and converts them to vectors in the
 same way. The back end (``index_search``) looks up the candidates of every segment, counts their equal codes (or what
 their heavy features share with the query), re-ranks the best ``n_rerank`` by the exact kernel and returns ids and
-similarities, which ``_search`` brings into the shape of the method. With ``fill_missing``, queries that found too few
+similarities, which ``_search`` brings into the shape of the method. If the segments have graphs, ``graph_search`` takes
+its place in ``kneighbors``. With ``fill_missing``, queries that found too few
 neighbours are searched again among all rows.
 
 ``reference/index.py`` specifies codes, candidates, similarities and the order of results; every back end agrees with

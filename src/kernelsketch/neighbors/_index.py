@@ -28,7 +28,7 @@ LARGEST_ID = 2**63 - 1
 
 
 class GCWSIndex(NeighborSearch):
-    r"""Approximate nearest-neighbour index for the GMM kernel: LSH tables or inverted lists, with exact re-ranking.
+    r"""Approximate nearest-neighbour index for the GMM kernel: LSH tables, lists or a graph, with exact re-ranking.
 
     The distance is 1 - GMM; on nonnegative rows GMM is the weighted Jaccard similarity. Rows can be dense or CSR, and
     their values can have any sign. The index needs no training, and rows can be added and removed at any time.
@@ -38,7 +38,7 @@ class GCWSIndex(NeighborSearch):
     1. *Candidates.* Every row has ``n_components`` hash codes of one byte. Each of the ``n_tables`` LSH tables puts
        rows that agree on its ``hashes_per_table`` codes into the same bucket, and the rows that share a bucket with
        the query in any table are its candidates. For sparse rows, inverted lists of their heaviest features can replace
-       the tables (see ``heavy_fraction``).
+       the tables (see ``heavy_fraction``), and for dense rows a graph (see ``graph_degree``).
     2. *Re-ranking.* The ``n_rerank`` candidates with the most equal codes are compared with the query by the exact
        kernel.
 
@@ -53,6 +53,7 @@ class GCWSIndex(NeighborSearch):
     a higher recall, for more time and memory       larger ``n_tables``
     fewer candidates: faster, lower recall          larger ``hashes_per_table``
     neighbours of low similarity in sparse rows     ``heavy_fraction``, from about 0.5 to 0.9
+    neighbours of low similarity in dense rows      ``graph_degree``, from 16 to 48
     an index without the rows themselves            ``store_vectors=False`` with a larger ``n_components``
     exactly ``n_neighbors`` results for every query ``fill_missing=True``
     the true neighbours, whatever they cost         ``n_tables=0`` and ``n_rerank=None``
@@ -71,17 +72,18 @@ class GCWSIndex(NeighborSearch):
     n_tables : int, default=32
         Number of LSH tables, L. More tables find more neighbours and take 4 to 5 bytes per row each. After :meth:`fit`
         you can lower it: queries then use only the first tables, which is faster. With 0 there are no tables, and the
-        codes of all rows are compared. Not used with ``heavy_fraction``.
+        codes of all rows are compared. Not used with ``heavy_fraction`` and ``graph_degree``.
     hashes_per_table : int, default=4
         Number of hashes per table, K, from 1 to 8: two rows are in the same bucket of a table if they agree on all of
-        them. More hashes per table give fewer candidates, which are more similar. Not used with ``heavy_fraction``.
+        them. More hashes per table give fewer candidates, which are more similar. Not used with ``heavy_fraction`` and
+        ``graph_degree``.
     n_components : int, default=128
         Number of hashes per row, one byte each, at most 4096. More hashes rank the candidates better. The index makes
-        at least ``n_tables * hashes_per_table``. Not used with ``heavy_fraction``.
+        at least ``n_tables * hashes_per_table``. Not used with ``heavy_fraction`` and ``graph_degree``.
     n_rerank : int or None, default=100
         Number of candidates per query that :meth:`kneighbors` compares with the query by the exact kernel. None
-        compares all of them; with ``n_tables=0`` these are all rows, and the search is exact. You can change it after
-        :meth:`fit`.
+        compares all of them; with ``n_tables=0`` or ``graph_degree`` these are all rows, and the search is exact. You
+        can change it after :meth:`fit`.
     heavy_fraction : float, default=None
         For sparse rows, such as texts: use inverted lists of features instead of LSH tables. The heavy features of a
         row are those with the largest absolute values, as few as hold this fraction of its L1 norm. Candidates are the
@@ -89,6 +91,11 @@ class GCWSIndex(NeighborSearch):
         heavy features are re-ranked. All rows of a similarity above 1 / ``heavy_fraction`` - 1 are candidates; with 1,
         all rows of a similarity above 0 are. After :meth:`fit` you can lower it, which is faster and finds fewer
         neighbours. None uses LSH tables.
+    graph_degree : int, default=None
+        For dense rows: use a graph instead of LSH tables, with up to this number of links per row, from 2 to 256, each
+        of 4 bytes. :meth:`kneighbors` follows links from row to row, as hnswlib and pynndescent do, and re-ranks the
+        ``n_rerank`` nearest rows that it came across (``M`` and ``ef`` in hnswlib). More links increase the recall,
+        take more memory, and make building slower. None uses no graph.
     store_vectors : bool, default=True
         Whether to store the rows for re-ranking. Without them similarities are estimated from the codes, with standard
         error sqrt((1 - s) (s + 1 / 255) / n_components).
@@ -117,7 +124,7 @@ class GCWSIndex(NeighborSearch):
     n_samples_fit_ : int
         Number of indexed rows.
     bytes_per_row_ : float
-        Memory per row of codes, LSH tables or inverted lists, ids and flags, without the stored vectors.
+        Memory per row of codes, LSH tables, inverted lists or graph, ids and flags, without the stored vectors.
     nbytes_ : int
         Memory of the whole index, including the stored vectors.
     hasher_ : GCWS
@@ -139,7 +146,8 @@ class GCWSIndex(NeighborSearch):
     Notes
     -----
     Whether two rows are candidates for each other depends on these two rows only. So results do not depend on the order
-    of insertion or on the number of threads. If distances are equal, the smaller id comes first. All-zero rows are
+    of insertion or on the number of threads. With ``graph_degree`` they depend on the order of insertion, and on the
+    number of threads neither. If distances are equal, the smaller id comes first. All-zero rows are
     never returned and get no neighbours; with ``fill_missing`` they get rows at distance 1.
 
     Threads can share an index. The results of concurrent calls of :meth:`fit`, :meth:`add`, :meth:`remove`,
@@ -396,12 +404,14 @@ class GCWSIndex(NeighborSearch):
         """Return an index with the fastest parameters that reach a recall. This index stays as it is.
 
         Call :meth:`fit` on the result: ``index = GCWSIndex().tune(X).fit(X)``. The method chooses ``n_tables``,
-        ``hashes_per_table``, ``n_components``, ``heavy_fraction`` and ``n_rerank``; all other parameters are those of
-        this index. It finds the true neighbours of up to 256 queries with the exact kernel. From their similarities it
-        computes the recall and the number of candidates of many settings of the LSH tables, and measures the
-        ``n_rerank`` that they need on a sample. For sparse rows it measures settings of ``heavy_fraction`` as well. It
-        chooses ``n_tables=0`` and ``n_rerank=None`` if rows are dense and the exact comparison of all of them is
-        estimated to be the fastest.
+        ``hashes_per_table``, ``n_components``, ``heavy_fraction``, ``graph_degree`` and ``n_rerank``; all other
+        parameters are those of this index. It finds the true neighbours of up to 256 queries with the exact kernel.
+        From their similarities it computes the recall and the number of candidates of many settings of the LSH tables,
+        and measures the ``n_rerank`` that they need on a sample. For sparse rows it measures settings of
+        ``heavy_fraction`` as well. It chooses ``n_tables=0`` and ``n_rerank=None`` if rows are dense and the exact
+        comparison of all of them is estimated to be the fastest. For 10,000 to 100,000 dense rows it also builds a
+        graph of all of them, which takes some seconds, and chooses ``graph_degree=32`` if that is estimated to be
+        faster. With more rows, or with ``n_rows``, set ``graph_degree`` yourself.
 
         Parameters
         ----------
@@ -437,6 +447,11 @@ class GCWSIndex(NeighborSearch):
         ----------
         path : str or path
             File to write. The name of a folder is refused: :meth:`save_folder` writes to one.
+
+        Notes
+        -----
+        With ``graph_degree``, rows added since :meth:`fit` are first inserted into the graph of the others, or a graph
+        is built anew if rows were removed. Queries of this index then search that graph, as those of the file do.
         """
         index = self._ready()
         if index._layout.graph_degree:  # results of the file and of this index are the same from now on

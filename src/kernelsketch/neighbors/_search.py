@@ -89,8 +89,8 @@ class NeighborSearch(IndexState):
     def neighbors_above(self, X: Any = None, *, threshold: float, return_distance: bool = True) -> Any:
         """Find all candidates of each query whose similarity is at least a threshold.
 
-        scikit-learn's ``radius_neighbors`` takes a radius, which is a distance; the same neighbours have
-        ``threshold = 1 - radius``.
+        With ``graph_degree``, all rows are candidates. scikit-learn's ``radius_neighbors`` takes a radius, which is a
+        distance; the same neighbours have ``threshold = 1 - radius``.
 
         Parameters
         ----------
