@@ -15,6 +15,7 @@ void keys(const uint8_t* query, float norm, const uint8_t* bytes, const float* n
   const int64_t ahead = fits < kLeastAhead ? kLeastAhead : fits > kMostAhead ? kMostAhead : fits;
   const auto fetch = [&](int64_t i) {
     prefetch(bytes + rows[i] * d, d);
+    prefetch(bytes + rows[i] * d + (d - 1));  // rows are not aligned
     prefetch(norms + rows[i]);
   };
   for (int64_t i = 0; i < ahead && i < count; ++i) fetch(i);

@@ -31,6 +31,7 @@ from ._numpy import NumpyArrays, matrix_for
 from ._rows import CsrRows, DenseRows, Rows
 
 _NUMBERS = frozenset(np.dtype(code).type for code in "efdbhilqBHILQ")  # whose values are those of a float or an integer
+CACHE_LINE = 64
 INDICES = (np.dtype(np.int32), np.dtype(np.int64))
 
 
@@ -277,7 +278,7 @@ class CpuBackend(NumpyArrays, Processor):
         )
 
     def graph_bytes(self, values: Array, zero: int, scale: float) -> tuple[Array, Array]:
-        bytes_, norms = np.empty(values.shape, np.uint8), np.empty(len(values), np.float32)
+        bytes_, norms = _aligned(values.shape), np.empty(len(values), np.float32)
         _native.graph_bytes(_dense(values), zero, scale, bytes_, norms, self.threads)
         return bytes_, norms
 
@@ -412,6 +413,14 @@ def _targets(state: LinearPass | NewtonStep) -> _native.LinearTargets:
 
 def _vectors(x: Vectors | None) -> _native.IndexVectors | None:
     return None if x is None else _native.IndexVectors(*x)
+
+
+def _aligned(shape: tuple[int, int]) -> Array:
+    """Return bytes that begin at a cache line, so that rows of 64 bytes take one each."""
+    size = shape[0] * shape[1]
+    memory = np.empty(size + CACHE_LINE, np.uint8)
+    start = -memory.ctypes.data % CACHE_LINE
+    return memory[start : start + size].reshape(shape)
 
 
 def _index_queries(queries: Queries) -> _native.IndexQueries:
