@@ -60,11 +60,12 @@ def _write_table(path: str, names: tuple[str, ...], rows: Iterator[tuple[Any, An
             if as_json:
                 line = json_text.dumps(dict(zip(names, (a, b, round(similarity, 6)), strict=True)), ensure_ascii=False)
             else:
-                line = f"{_cell(a)}\t{_cell(b)}\t{similarity:.6g}"
+                line = f"{cell(a)}\t{cell(b)}\t{similarity:.6g}"
             file.write(encoded(line) + b"\n")
 
 
-def _cell(value: Any) -> str:
+def cell(value: Any) -> str:
+    """Return a value as a cell of a line with tabs."""
     return "" if value is None else str(value).replace("\t", " ").replace("\n", " ").replace("\r", " ")
 
 

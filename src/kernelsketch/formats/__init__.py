@@ -15,7 +15,7 @@ _cells.py, _lines.py                  cells of CSV by Python, where native code 
 _labels.py                            labels that are numbers or text
 _arrow.py, _npy.py, _npz.py           columns by pyarrow, arrays by NumPy
 _codes.py                             packed codes
-_documents.py                         records with a text, in files or folders; read, and written as they are
+_documents.py, _document_writer.py    records with a text, in files or folders; read, and written as they are
 _folder.py                            the files of a folder of texts, and whether they have changed
 _native_text.py                       the only calls to native code: parsing and writing of text
 ====================================  =================================================================================
@@ -25,7 +25,16 @@ or _write.py and in _detect.py.
 """
 
 from ._detect import READABLE
-from ._documents import TABLES, Documents, DocumentStream, DocumentWriter, Fields, check_same_columns, too_long
+from ._document_writer import DocumentWriter, check_same_columns, written_format
+from ._documents import (
+    DOCUMENT_FORMATS,
+    TABLES,
+    TEXT_FIELD,
+    Documents,
+    DocumentStream,
+    Fields,
+    too_long,
+)
 from ._folder import InputFiles, text_files
 from ._labels import joined_labels
 from ._libsvm import words
@@ -35,8 +44,10 @@ from ._stream import RowBlock, RowStream
 from ._write import encoded, open_target, open_text, write_rows
 
 __all__ = [
+    "DOCUMENT_FORMATS",
     "READABLE",
     "TABLES",
+    "TEXT_FIELD",
     "DocumentStream",
     "DocumentWriter",
     "Documents",
@@ -55,4 +66,5 @@ __all__ = [
     "too_long",
     "words",
     "write_rows",
+    "written_format",
 ]
