@@ -80,14 +80,14 @@ def test_queries_from_a_pipe(command, corpus, tmp_path):
     index = tmp_path / "i.safetensors"
     command("index", "build", "-", "--format", "jsonl", "--text", "body", "-i", index, stdin=path.read_bytes())
     query = ("index", "query", "-", "-i", index, "-t", 0.8)
-    plain = f"{texts[3]}, and\n\nat 10:30 {texts[20]}"
-    assert [line[:2] for line in answers(command(*query, stdin=plain.encode()))] == [["0", "3"], ["2", "20"]]
-    found = command(*query, "--format", "lines", stdin=b"{" + texts[3].encode())
-    assert [line[:2] for line in answers(found)] == [["0", "3"]]
+    plain = f"{texts[13]}, and\n\nat 10:30 {texts[20]}"
+    assert [line[:2] for line in answers(command(*query, stdin=plain.encode()))] == [["0", "13"], ["2", "20"]]
+    found = command(*query, "--format", "lines", stdin=b"{" + texts[13].encode())
+    assert [line[:2] for line in answers(found)] == [["0", "13"]]
     for field in ("text", "body"):  # the field text needs no name
-        record = json.dumps({field: texts[4]}).encode()
+        record = json.dumps({field: texts[14]}).encode()
         named = () if field == "text" else ("--text", field)
-        assert [line[:2] for line in answers(command(*query, *named, stdin=record))] == [["0", "4"]]
+        assert [line[:2] for line in answers(command(*query, *named, stdin=record))] == [["0", "14"]]
     found = command(*query, stdin=b'{"body": "one"}', status=1)
     assert "If its text is one of these, pass --text" in found.stderr
     lines = tmp_path / "lines.txt"
