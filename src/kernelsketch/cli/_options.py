@@ -48,6 +48,10 @@ def json_flag(help: str = "Print the result as JSON.") -> Any:
     return option(False, help)
 
 
+def quiet_flag() -> Any:
+    return option(False, "Show no progress.", "-q")
+
+
 def delimiter_option() -> Any:
     return option(None, "Delimiter of CSV. By default a comma, for TSV a tab.", metavar="CHAR")
 
@@ -132,7 +136,7 @@ class RunOptions:
         "memory of the machine, or of the control group if it has less.",
         metavar="SIZE",
     )
-    quiet: bool = option(False, "Show no progress.", "-q")
+    quiet: bool = quiet_flag()
 
     @property
     def bytes(self) -> int:

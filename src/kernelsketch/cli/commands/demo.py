@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .._option_groups import launcher, option
+from .._options import json_flag, quiet_flag
 
 
 @dataclass
@@ -18,6 +19,8 @@ class Demo:
         "Only write files to try the other commands on: digits.svm, digits.t.svm and articles.jsonl.",
         metavar="FOLDER",
     )
+    quiet: bool = quiet_flag()
+    json: bool = json_flag()
 
 
 command = launcher(Demo, "demo", "demo")

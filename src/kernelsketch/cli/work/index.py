@@ -55,9 +55,10 @@ def build(task: Build) -> None:
             counted = CountedRows(stream, meter)
             made = _indexed(made, counted, task, task.recall, stream)
             names = stream.feature_names
-    if names is not None:
-        made.feature_names_in_ = np.array(names, dtype=object)
-    made.save(task.index)
+        if names is not None:
+            made.feature_names_in_ = np.array(names, dtype=object)
+        meter.begin("saving")
+        made.save(task.index)
     facts = {"index": str(task.index), "bytes": task.index.stat().st_size, **index_facts(made)}
     facts |= {"expected": getattr(made, "tuning_", None), "seconds": meter.seconds}
     facts |= {} if shingles is None else {"skipped": stream.skipped}

@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import chain
-from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -106,7 +105,7 @@ class _TimedBlocks:
     """Pairs (X, y) of the blocks of a file, and the seconds that reading and hashing them took."""
 
     def __init__(self, rows: CountedRows, task: Train) -> None:
-        self._counted, self._name, self._start = rows, task.input, monotonic()
+        self._counted, self._name = rows, task.input
         self._rows = iter(rows)
         self._labels = Labels(task)
         self.seconds = 0.0
@@ -132,7 +131,7 @@ class _TimedBlocks:
             self.first = None
             yield part.X, self._labels.checked(part.y)
         self._labels.check_count()
-        self.seconds = monotonic() - self._start
+        self.seconds = self._counted.seconds
 
 
 def _hash_parameters(task: Train, rows: _TimedBlocks) -> dict[str, Any]:
