@@ -33,7 +33,7 @@ from ...formats import (
 from ...neighbors import join_texts, rank_of
 from ...storage import NamedPath, check_outputs
 from ...text import PlainShingles, StoredTexts, texts_of
-from .._dedup_results import Counts, some, summarize, write_lists, write_report
+from .._dedup_results import Counts, departures, some, summarize, write_lists, write_report
 from .._errors import UsageError
 from .._memory import enough_memory, memory_left
 from .._options import check_threads
@@ -82,11 +82,11 @@ def dedup_files(task: Dedup) -> None:
             )
             meter.begin("writing")
             ids = _write(task, files, format, found.stays, meter)
-            equal = _count_equal(records)
+            went = departures(found, task.threshold)
             write_lists(task, found, ids)
             if task.report is not None:
-                write_report(task, texts, found, ids, counts)
-    summarize(task, counts, found, equal, ids, meter.seconds)
+                write_report(task, texts, found, went, ids, counts)
+    summarize(task, counts, found, went, ids, meter.seconds)
 
 
 def _signature(task: Dedup, files: InputFiles) -> str:
@@ -263,9 +263,3 @@ def _write(task: Dedup, files: InputFiles, format: str, stays: Array, meter: Pro
             raise InputError("the inputs changed while they were read: run the command again.")
         files.check()  # before the output takes its place
     return ids
-
-
-def _count_equal(records: Array) -> int:
-    """Return how many documents have the same shingles as an earlier one."""
-    keys = records["keys"][records["norm"] > 0]
-    return len(keys) - len(np.unique(keys, axis=0))
