@@ -8,6 +8,7 @@
 ``plugins``           what packages that add commands may import
 ``_options``          options and option groups that several commands share
 ``_option_groups``    how a dataclass becomes a group of options
+``_config``           options from a TOML file
 ``_errors``           errors as one sentence, exit statuses, signals
 ``_progress``         progress bars and lines
 ``_results``          results as lines or JSON

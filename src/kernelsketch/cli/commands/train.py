@@ -192,9 +192,9 @@ class Train(RowsOptions, HashOptions, LearningOptions, TableOptions):
         return value
 
     def is_given(self, name: str) -> bool:
-        """Return whether the command line sets a parameter."""
+        """Return whether the command line sets a parameter, or the file of --config."""
         source = self.context.get_parameter_source(name)
-        return source is not None and source.name == "COMMANDLINE"
+        return source is not None and source.name in ("COMMANDLINE", "DEFAULT_MAP")
 
 
 command = launcher(Train, "train", "train")
