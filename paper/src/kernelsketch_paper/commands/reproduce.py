@@ -142,7 +142,11 @@ def reproduce(
             raise typer.Exit(1)
         return
     console.print(f"{state.done} of {state.total} cells are done; the results are in {out}.")
-    console.print(f"To make the page and the figures: kernelsketch report --results {out} --figures", highlight=False)
+    console.print(
+        f"To make the page and the figures: kernelsketch report --results {out} --figures",
+        highlight=False,
+        soft_wrap=True,
+    )
     if state.out_of_time:
         console.print("The time budget is used up; the same command continues the run.")
     if found.other_versions:

@@ -16,7 +16,8 @@ class Demo:
     rows: int = option(20_000, "Number of rows. Half of them train the models.", min=200)
     write: Path | None = option(
         None,
-        "Only write files to try the other commands on: digits.svm, digits.t.svm and articles.jsonl.",
+        "Only write files to try the other commands on: digits.svm, digits.t.svm, loans.csv, loans.t.csv and "
+        "articles.jsonl.",
         metavar="FOLDER",
     )
     quiet: bool = quiet_flag()

@@ -36,13 +36,14 @@ from ...formats import write_rows
 from ...storage import write_atomically
 from ...tabular import GCWSTabularClassifier
 from .._articles import make_articles
-from .._loans import Loans, make_loans
+from .._loans import Loans, loan_lines, make_loans
 from .._progress import ProgressMeter
 from .._results import print_json
 from ..commands.demo import Demo
 
 N_FOLDS = 3
 SVC_ROWS = 3000  # on which SVC is tuned
+TRAINING_LOANS, TEST_LOANS = 2000, 1000  # in files
 OURS = "GCWSTabularClassifier"
 
 
@@ -251,6 +252,7 @@ def _next_steps(console: Console) -> None:
         "evaluate digits.t.svm -m digits.safetensors",
         "predict digits.t.svm -m digits.safetensors | head",
         "index dedup digits.svm --threshold 0.85 | head",
+        "train loans.csv --label outcome -m loans.safetensors",
         "dedup articles.jsonl --text body -t 0.7 -o clean.jsonl",
     ):
         console.print(f"  {program} {line}", highlight=False, soft_wrap=True)
@@ -262,7 +264,7 @@ def _next_steps(console: Console) -> None:
 
 
 def write_files(folder: Path) -> dict[str, str]:
-    """Write digits to train on and to test on, and articles with near-duplicates; return what each file holds.
+    """Write digits and loans to train on and to test on, and articles; return what each file holds.
 
     The user has not chosen the names, so files of these names that hold something else are not replaced.
     """
@@ -272,6 +274,9 @@ def write_files(folder: Path) -> dict[str, str]:
         for name, X, y in (("digits.svm", X_train, y_train), ("digits.t.svm", X_test, y_test)):
             count = write_rows(Path(own) / name, [(X, y)])
             made[name] = (Path(own) / name).read_bytes(), f"{count:,} rows"
+    names, lines = loan_lines(TRAINING_LOANS + TEST_LOANS)
+    for name, part in (("loans.csv", lines[:TRAINING_LOANS]), ("loans.t.csv", lines[TRAINING_LOANS:])):
+        made[name] = "".join(f"{line}\n" for line in [names, *part]).encode(), f"{len(part):,} rows"
     articles = make_articles()
     lines = "".join(json.dumps(article) + "\n" for article in articles)
     made["articles.jsonl"] = lines.encode(), f"{len(articles):,} documents"
