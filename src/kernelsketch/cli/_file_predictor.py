@@ -40,28 +40,34 @@ class FilePredictor:
     """A model loaded from its file, which predicts rows as files give them."""
 
     def __init__(self, path: Path, threads: int) -> None:
-        self.model = one_output(load_model(path), path)
+        self.model = load_model(path)
         self.model.n_jobs = threads
+        self.has_several = bool(getattr(self.model, "_has_several", False))
         self._threads, self._warned = check_n_jobs(threads), False
         self.is_regressor = not hasattr(self.model, "classes_")
-        self.is_tabular = hasattr(self.model, "columns_")
+        self.is_tabular = self.has_several or hasattr(self.model, "columns_")
+        outputs = self.model.estimators_ if self.has_several else [self.model]
+        labels = [getattr(one, "model_", one).fitted_.label_column for one in outputs]
+        self.labels: list[str | int] = [] if None in labels else labels
 
     @contextmanager
-    def open(self, path: str, options: RowsOptions, *, ignore_labels: bool) -> Iterator[RowStream]:
-        """Open a file of rows, whose columns ``parts`` then matches with the features of the model.
+    def open(self, path: list[str], options: RowsOptions, *, ignore_labels: bool) -> Iterator[RowStream]:
+        """Open files of rows, whose columns ``parts`` then matches with the features of the model.
 
-        The file may have the label column that the model was trained with.
+        The files may have the label columns that the model was trained with.
         """
-        column = getattr(self.model, "model_", self.model).fitted_.label_column
-        known = KnownLabel(column, int(self.model.n_features_in_), ignore_labels)
-        with open_input(path, options, as_table=self.is_tabular, known=known) as stream:
+        names = None if self.is_tabular else getattr(self.model, "feature_names_in_", None)
+        features = None if names is None else tuple(map(str, names))
+        known = KnownLabel(self.labels, int(self.model.n_features_in_), ignore_labels, features)
+        with open_input(path, options, as_table=self.is_tabular, known=known, several_labels=True) as stream:
             self._attach(stream, header_known=options.header is not None)
             yield stream
 
     def _attach(self, stream: RowStream, *, header_known: bool) -> None:
-        self._name = stream.name
+        self._stream = stream
         if self.is_tabular:
-            self._table = TableReader(self.model, stream, header_known=header_known)
+            one = self.model.estimators_[0] if self.has_several else self.model
+            self._table = TableReader(one, stream, header_known=header_known)
             return
         self._hasher = self.model.hasher_.hasher
         names = getattr(self.model, "feature_names_in_", None)
@@ -81,7 +87,7 @@ class FilePredictor:
         width = self.model.n_features_in_
         if isinstance(X, np.ndarray) and X.shape[1] != width:
             raise InputError(
-                f"{self._name} has {X.shape[1]} feature columns, but the model was trained on {width}. If one of "
+                f"{self._stream.name} has {X.shape[1]} feature columns, but the model was trained on {width}. If one of "
                 "them is the label, name it with --label COLUMN; -1 is the last."
             )
         self._warn_about_width(X)
@@ -98,32 +104,33 @@ class FilePredictor:
             return
         self._warned = True
         tell(
-            f"{self._name} has {found:,} features, but the model was trained on {width:,}: the other "
+            f"{self._stream.name} has {found:,} features, but the model was trained on {width:,}: the other "
             f"{found - width:,} have no weights and make rows less similar to those of training. Check that the file "
             "belongs to the model."
         )
 
     @contextmanager
-    def counting_from(self, row: int) -> Iterator[None]:
-        """Make errors of a tabular model name the row at which the block begins."""
+    def counting_rows(self) -> Iterator[None]:
+        """Make errors of a tabular model name the row at which the last block begins."""
+        row = self._stream.block_start
         try:
             yield
         except InputError as error:
             if not (self.is_tabular and row):
                 raise
             raise InputError(
-                error.message, f" Row 0 is row {row} of {self._name}.", parameter=error.parameter
+                error.message, f" Row 0 is row {row} of {self._stream.name}.", parameter=error.parameter
             ) from None
 
     def _scaled_rows(self, X: Any, row_bytes: int) -> Iterator[tuple[slice, Any]]:
         """Yield the rows themselves, because the model scales them before it hashes them."""
         if isinstance(X, PackedCodes):
-            raise InputError(f"{self._name} holds codes, but the model scales rows before it hashes them: pass rows.")
+            raise InputError(f"{self._stream.name} holds codes, but the model scales rows before it hashes them: pass rows.")
         X = widened(X, max(X.shape[1], self.model.n_features_in_))
         makes_dense = self.model.fitted_.needs_dense and sparse.issparse(X)
         if makes_dense and X.shape[1] > self.model.n_features_in_:
             raise InputError(
-                f"{self._name} has {X.shape[1]} features, but the model was trained on {self.model.n_features_in_} and "
+                f"{self._stream.name} has {X.shape[1]} features, but the model was trained on {self.model.n_features_in_} and "
                 "scales each of them: check that the file belongs to the model."
             )
         for rows in row_batches(X.shape[0], max(row_bytes, 8 * X.shape[1] * makes_dense), STEP_BYTES):

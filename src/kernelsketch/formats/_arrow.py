@@ -15,6 +15,7 @@ from .._frames import first_repeated
 from .._validation import check_rows
 from ..exceptions import InputError, MissingExtraError, Setting
 from ._bounded import bounded_memory
+from ._columns import columns_of
 from ._labels import MOST_LENGTH, numbered_texts
 from ._source import Source
 from ._stream import (
@@ -25,7 +26,6 @@ from ._stream import (
     check_block,
     check_labels,
     float_dtype,
-    label_column,
     wrong_width,
 )
 
@@ -141,20 +141,20 @@ class _ArrowColumns:
     def __init__(self, source: Source, schema: Any, options: Options, width: bytes | None = None) -> None:
         self._pa, self._source = pyarrow_module("pyarrow"), source
         names, name = tuple(schema.names), source.name
-        label, self._ignore_labels = None, options.ignore_labels
-        number = label_column(options, names, len(names), name)
-        if number is not None:
-            label = names[number]
-        elif LABEL in names and _is_sparse(names):
+        columns, self._ignore_labels = columns_of(options, names, len(names), name), options.ignore_labels
+        label = None if columns.label is None else names[columns.label]
+        if label is None and LABEL in names and _is_sparse(names):
             label = LABEL
-        self._label = label
-        self._features = [feature for feature in names if feature != label]
+        self._label, self._schema = label, schema
+        self._beside = [None if place is None else names[place] for place in columns.beside]
+        self._features = [feature for place in columns.features if (feature := names[place]) != label]
         if len(set(names)) < len(names):
             raise InputError(f"{name} has several columns of the same name: rename them.")
         if not self._features:
             raise InputError(f"{name} has no column besides the label: a row needs at least one feature.")
         self.sparse = _is_sparse(names)
-        self.used = [INDICES, VALUES, *([label] if label else [])] if self.sparse else list(names)
+        others = [other for other in dict.fromkeys((label, *self._beside)) if other is not None]
+        self.used = [*((INDICES, VALUES) if self.sparse else self._features), *others]
         if self.sparse:
             value_type = schema.field(VALUES).type
             if not all(self._pa.types.is_list(schema.field(part).type) for part in (INDICES, VALUES)):
@@ -185,7 +185,11 @@ class _ArrowColumns:
     def opened(self, batches: Iterator[Any], n_rows: int | None) -> Opened:
         names = None if self.sparse else tuple(self._features)
         label_name = None if names is None else self._label
-        return Opened(self._blocks(batches), self.width, n_rows, names, self.is_table, label_name)
+        columns, dtype = tuple(self._schema.names), None if self.is_table else self._dtype
+        blocks = self._blocks(batches)
+        return Opened(
+            blocks, self.width, n_rows, names, self.is_table, label_name, columns, None, dtype, self._schema
+        )
 
     def _blocks(self, batches: Iterator[Any]) -> Iterator[RowBlock]:
         done = 0
@@ -202,7 +206,8 @@ class _ArrowColumns:
                 has_labels = self._label is not None and not self._ignore_labels
                 y = self._labels(part.column(self._label), done) if has_labels else None
                 self._check(X, done, y)
-                yield RowBlock(X, y)
+                beside = tuple(None if one is None else _objects(part.column(one)) for one in self._beside)
+                yield RowBlock(X, y, beside=beside)
                 start, done = start + rows, done + rows
 
     def _rows_from(self, batch: Any, start: int) -> int:
@@ -280,6 +285,13 @@ class _ArrowColumns:
         return numbered_texts(names.to_pylist(), numbers, self._block_bytes)
 
 
+def _objects(column: Any) -> Array:
+    """Return the values of a column as objects, None for those that are missing."""
+    found = np.empty(len(column), object)
+    found[:] = column.to_pylist()
+    return found
+
+
 class _ArrowTable(_ArrowColumns):
     """Columns of any type as they are, with gaps: X of a block is a pyarrow table."""
 
@@ -293,6 +305,67 @@ class _ArrowTable(_ArrowColumns):
 
     def _check(self, X: Any, done: int, y: Array | None) -> None:
         check_labels(y, done, self._source.name)
+
+
+class SharedTypes:
+    """The type that each column of several files has, by schemas with the names of their files.
+
+    Integers and floats, texts and dictionaries of texts, and dates of several resolutions count as one type; a column
+    without any value has every type.
+    """
+
+    def __init__(self, schemas: list[tuple[str, Any]], dropped: Any) -> None:
+        self._pa = pyarrow_module("pyarrow")
+        self._found: dict[str, tuple[str, Any]] = {}
+        for file, schema in schemas:
+            for field in schema:
+                if field.name in dropped:
+                    continue
+                known = self._found.get(field.name)
+                self._found[field.name] = (file, field.type) if known is None else self._joined(known, file, field)
+
+    def _joined(self, known: tuple[str, Any], file: str, field: Any) -> tuple[str, Any]:
+        types, (first, kind) = self._pa.types, known
+        if kind.equals(field.type) or types.is_null(field.type):
+            return known
+        if types.is_null(kind):
+            return file, field.type
+        if self._is_text(kind) and self._is_text(field.type):
+            return first, self._pa.large_string()
+        numbers = [types.is_integer(one) or types.is_floating(one) for one in (kind, field.type)]
+        dates = [types.is_date(one) or types.is_timestamp(one) for one in (kind, field.type)]
+        if all(numbers) or all(dates):
+            schemas = [self._pa.schema([self._pa.field(field.name, one)]) for one in (kind, field.type)]
+            try:
+                joined = self._pa.unify_schemas(schemas, promote_options="permissive")
+                return first, joined.field(0).type
+            except self._pa.ArrowException:
+                pass
+        raise InputError(
+            f"{file}: column {field.name!r} holds {field.type}, but {kind} in {first}: write all parts with one type, "
+            "or leave the column out with ",
+            Setting("drop", field.name),
+            ".",
+        )
+
+    def _is_text(self, kind: Any) -> bool:
+        types = self._pa.types
+        inner = kind.value_type if types.is_dictionary(kind) else kind
+        return types.is_string(inner) or types.is_large_string(inner) or str(inner) == "string_view"
+
+    def cast(self, table: Any, name: str) -> Any:
+        """Return a table of some of the columns with these types."""
+        pa = self._pa
+        schema = pa.schema([pa.field(column, self._found[column][1]) for column in table.column_names])
+        if all(mine.equals(other) for mine, other in zip(table.schema.types, schema.types, strict=True)):
+            return table
+        try:
+            return table.cast(schema)
+        except pa.ArrowException as error:
+            raise InputError(
+                f"{name}: a column cannot have the type that it has in the other parts: {error}. Write all parts with "
+                "one type."
+            ) from None
 
 
 def _columns_of(schema: Any, options: Options) -> type[_ArrowColumns]:

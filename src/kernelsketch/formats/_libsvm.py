@@ -13,6 +13,7 @@ from scipy import sparse
 from .._array import Array
 from .._validation import check_rows
 from ..exceptions import InputError, Sentence, Setting
+from ._encoding import OTHERS
 from ._labels import LabelColumn, numbered_texts
 from ._lines import BOM, CR_HINT, line_too_long, longest_line
 from ._native_text import (
@@ -149,7 +150,7 @@ class _Block:
                 names.append(self._text[begin:end].decode())
             except UnicodeDecodeError:
                 place, label = self.place_of_row(int(np.argmax(numbers == number))), _shown(self._text[begin:end])
-                raise InputError(f"{place}: the label {label} is not UTF-8. Convert the file.") from None
+                raise InputError(f"{place}: the label {label} is not UTF-8.", OTHERS) from None
         return numbered_texts(names, numbers, self._block_bytes)
 
 

@@ -15,9 +15,11 @@ from ._arrow import open_arrow, open_parquet
 from ._codes import open_codes
 from ._csv import open_csv, open_tsv
 from ._detect import READABLE, format_of
+from ._encoding import check_marks, checked_encoding
 from ._libsvm import open_libsvm
 from ._npy import open_npy
 from ._npz import open_npz
+from ._parts import PartStream
 from ._source import Source
 from ._stream import BLOCK_BYTES, Opened, Options, RowStream, check_delimiter
 
@@ -38,6 +40,9 @@ _TAKES = {
     "delimiter": {"csv", "tsv"},
     "zero_based": {"libsvm"},
     "text_labels": {"libsvm", "csv", "tsv"},
+    "drop": {"csv", "tsv", "parquet", "arrow", "npy"},
+    "beside": {"csv", "tsv", "parquet", "arrow", "npy"},
+    "encoding": {"libsvm", "csv", "tsv"},
 }
 
 
@@ -58,13 +63,19 @@ def open_rows(
     label_beside: int | None = None,
     ignore_labels: bool = False,
     batch_bytes: int | None = None,
+    drop: Any = None,
+    beside: Any = None,
+    features: Any = None,
+    encoding: str | None = None,
 ) -> RowStream:
-    """Open a file of rows and read it block by block, in constant memory.
+    """Open a file of rows, or the parts of a table, and read it block by block, in constant memory.
 
     Parameters
     ----------
-    source : path or binary stream
+    source : path, binary stream or list of paths
         ``"-"`` is standard input. Text may be compressed by gzip, bzip2 or xz, or by Zstandard with the extra ``zstd``.
+        A list has the parts of a table, which are read one after the other: files of one format, with the same columns
+        in any order; those of CSV all begin with names, or none does. ``row_files`` lists the parts in a folder.
     format : {"libsvm", "csv", "tsv", "parquet", "arrow", "npy", "npz", "codes"}, optional
         By default the ending of the name decides, otherwise the first bytes. Parquet and Arrow need the extra
         ``data``. Codes are files that :meth:`PackedCodes.save` writes: X of a block is :class:`PackedCodes`.
@@ -106,6 +117,15 @@ def open_rows(
         for all threads of the process while a batch is decoded. It is exact if the environment has
         ``ARROW_DEFAULT_MEMORY_POOL=system``, because pyarrow's own pool reserves 1 GB in advance. By default
         there is no bound.
+    drop : list of str or int, optional
+        Columns that are left out, by name or, in a file without names, by number.
+    beside : list of pairs, optional
+        Columns that are no features but are read, too, as ``beside`` of a block: pairs of the parameter that an error
+        names, such as ``"sample_weight"``, and the column.
+    features : list of str, optional
+        The only columns that are features, if the file has columns of all these names.
+    encoding : str, optional
+        Encoding of text, such as ``"latin-1"`` or ``"utf-16"``. The default is UTF-8.
 
     Returns
     -------
@@ -135,26 +155,49 @@ def open_rows(
         label_beside=None if label_beside is None else check_positive_int(label_beside, "label_beside"),
         ignore_labels=bool(_flag(ignore_labels, "ignore_labels")),
         batch_bytes=None if batch_bytes is None else check_positive_int(batch_bytes, "batch_bytes"),
+        drop=tuple(drop) if drop else None,
+        beside=tuple(beside) if beside else None,
+        features=None if features is None else tuple(features),
+        encoding=checked_encoding(encoding),
     )
     if format is not None and format not in READABLE:
         raise InputError(Setting("format"), f" must be one of {', '.join(READABLE)}, got {format!r}.")
-    opened = Source(source)
+    if isinstance(source, (list, tuple)):
+        if len(source) == 1:
+            return _open_file(source[0], format, options)
+        return PartStream(source, format, options, _open_file)
+    return _open_file(source, format, options)
+
+
+def _open_file(source: Any, format: str | None, options: Options) -> RowStream:
+    opened = Source(source, options.encoding)
     try:
         found = format or format_of(opened)
-        for field in fields(options):
-            takers = _TAKES.get(field.name, set(READABLE))
-            if field.name == "label" and options.label_beside is not None:
-                continue  # a label that may be missing
-            if found not in takers and getattr(options, field.name) is not None:
-                raise InputError(
-                    Setting(field.name, getattr(options, field.name)),
-                    f" does not apply to {opened.name}, whose format is {found}: leave it out. It applies to "
-                    f"{', '.join(sorted(takers))}.",
-                )
+        _check_takes(found, opened, options)
+        if found in _TAKES["encoding"]:
+            check_marks(opened.head, opened.name)
         return RowStream(opened, found, _OPENERS[found](opened, options), options.block_bytes)
     except BaseException:
         opened.close()
         raise
+
+
+def _check_takes(found: str, opened: Source, options: Options) -> None:
+    """Refuse options that the format does not have."""
+    for field in fields(options):
+        takers, value = _TAKES.get(field.name, set(READABLE)), getattr(options, field.name)
+        if field.name == "label" and options.label_beside is not None:
+            continue  # a label that may be missing
+        if found in takers or value is None:
+            continue
+        name, shown = (value[0] if field.name == "beside" else (field.name, value))
+        shown = shown[0] if field.name == "drop" else shown
+        raise InputError(
+            Setting(name, shown),
+            f" does not apply to {opened.name}, whose format is {found}: leave it out. It applies to "
+            f"{', '.join(sorted(takers))}.",
+            parameter=name,
+        )
 
 
 def _label(label: Any) -> str | int | None:

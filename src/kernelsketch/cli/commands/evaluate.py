@@ -7,11 +7,11 @@ from pathlib import Path
 
 from .._file_roles import FileRole
 from .._option_groups import launcher, option
-from .._options import RowsOptions, input_file, json_flag, model_file
+from .._options import RowsOptions, SeveralInputs, json_flag, model_file, weight_option
 
 
 @dataclass
-class Evaluate(RowsOptions):
+class Evaluate(SeveralInputs, RowsOptions):
     """Compare the predictions of a model with the labels of a file.
 
     For a classifier, the command prints the accuracy with its standard error, and precision, recall and F1 of each
@@ -22,8 +22,8 @@ class Evaluate(RowsOptions):
     Memory stays constant, whatever the size of the file, except for the AUC, which keeps all probabilities.
     """
 
-    input: str = input_file()
     model: Path = model_file(FileRole.READ)
+    sample_weight: str | None = weight_option()
     report: Path | None = option(
         None,
         "Write a page (HTML, one file) with the metrics, a confusion matrix, a calibration plot and, for models of "

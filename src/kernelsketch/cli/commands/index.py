@@ -11,7 +11,18 @@ import typer
 from .._errors import UsageError
 from .._file_roles import FileRole
 from .._option_groups import TYPER_SETTINGS, examples, launcher, option
-from .._options import InputOptions, RowsOptions, check_fraction, input_file, json_flag, on_error_option, text_output
+from .._options import (
+    InputOptions,
+    RowsOptions,
+    SeveralInputs,
+    check_fraction,
+    id_option,
+    input_file,
+    input_files,
+    json_flag,
+    on_error_option,
+    text_output,
+)
 
 command = typer.Typer(no_args_is_help=True, **TYPER_SETTINGS)
 
@@ -53,10 +64,12 @@ class TextOptions:
             if self.on_error is not None:
                 raise UsageError("--on-error applies to records without a text: pass --text too.")
             return
-        for name in ("format", "label", "n_features", "header", "zero_based", "text_labels"):
-            if getattr(self, name) != getattr(InputOptions, name):
+        for name in ("format", "label", "drop", "n_features", "header", "zero_based", "text_labels", "encoding", "id"):
+            if getattr(self, name, None) != getattr(InputOptions, name, None):
                 option = "header/--no-header" if name == "header" else name.replace("_", "-")
                 raise UsageError(f"--{option} applies to rows of numbers, and --text takes texts: pass one of them.")
+        if len(getattr(self, "inputs", ["one"])) > 1:
+            raise UsageError("--text takes the texts of one file or folder: join the files, or put them into a folder.")
 
 
 @dataclass
@@ -106,15 +119,16 @@ class IndexOptions:
 
 
 @dataclass
-class Build(RowsOptions, HashOptions, IndexOptions, NewTextOptions):
-    """Build an index of the rows of a file. Rows are numbered from 0.
+class Build(SeveralInputs, RowsOptions, HashOptions, IndexOptions, NewTextOptions):
+    """Build an index of the rows of files. Rows are numbered from 0, or have the ids of a column of whole numbers.
 
     The index is built in memory. Unless you pass --codes-only, it stores the rows too: as bytes if all values are
     integers from 0 to 255, otherwise as float32. A label column is not part of a row: name it with --label.
     """
 
-    input: str = input_file(FileRole.READ_WITHOUT_OUTPUTS)
+    inputs: list[str] = input_files(FileRole.READ_WITHOUT_OUTPUTS)
     index: Path = index_file(FileRole.WRITTEN)
+    id: str | None = id_option(". They are whole numbers, which queries then return.")
     json: bool = json_flag()
 
     def __post_init__(self) -> None:

@@ -9,11 +9,11 @@ from ..._losses import PROBABILITY_LOSSES
 from .._errors import UsageError
 from .._file_roles import FileRole
 from .._option_groups import launcher, option
-from .._options import RowsOptions, input_file, json_flag, model_file, text_output
+from .._options import RowsOptions, SeveralInputs, id_option, json_flag, model_file, text_output
 
 
 @dataclass
-class Predict(RowsOptions):
+class Predict(SeveralInputs, RowsOptions):
     """Predict the label of each row: one line per row, in the order of the file.
 
     Rows are hashed and predicted block by block, so memory stays constant. If the file has column names, the features
@@ -21,8 +21,8 @@ class Predict(RowsOptions):
     [bold]evaluate[/bold] compares with them.
     """
 
-    input: str = input_file()
     model: Path = model_file(FileRole.READ)
+    id: str | None = id_option(", as first column of the output.")
     output: str = text_output()
     scores: bool = option(False, "Add the decision values: tab-separated columns below a line of class names.")
     proba: bool = option(

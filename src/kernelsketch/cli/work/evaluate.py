@@ -14,19 +14,25 @@ from .._file_predictor import FilePredictor
 from .._memory import memory_left
 from .._progress import CountedRows, ProgressMeter
 from .._results import print_facts, print_json, print_table
+from .._row_columns import RowColumns
 from .._scores import ClassScores, ValueScores
 from ..commands.evaluate import Evaluate
+from .evaluate_several import evaluate_several, one_label
 
 SHOWN = 20  # classes in the table
 
 
 def evaluate(task: Evaluate) -> None:
     predictor = FilePredictor(task.model, task.threads)
+    if predictor.has_several:
+        evaluate_several(task, predictor)
+        return
     made = predictor.model
     with (
         ProgressMeter("evaluating", task.quiet) as meter,
-        predictor.open(task.input, task, ignore_labels=False) as stream,
+        predictor.open(task.inputs, task, ignore_labels=False) as stream,
     ):
+        columns = RowColumns(stream, task, one_label(task))
         counted = CountedRows(stream, meter)
         values, classes = ValueScores(), None
         has_probabilities = hasattr(made, "predict_proba")
@@ -35,17 +41,19 @@ def evaluate(task: Evaluate) -> None:
         for block in counted:
             if block.y is None:
                 raise InputError(f"{task.input} has no labels. Name their column with --label COLUMN; -1 is the last.")
-            with predictor.counting_from(counted.rows - block.X.shape[0]):
+            weights, start = columns.weights(block), 0
+            with predictor.counting_rows():
                 for X, y in predictor.parts(block):
                     assert y is not None
+                    weight, start = None if weights is None else weights[start : start + len(y)], start + len(y)
                     if classes is None:
-                        values.add(y, made.predict(X), task.input)
+                        values.add(y, made.predict(X), task.input, weight)
                     else:
-                        classes.add(
-                            y, made.predict(X), made.predict_proba(X) if has_probabilities else None, task.input
-                        )
+                        probabilities = made.predict_proba(X) if has_probabilities else None
+                        classes.add(y, made.predict(X), probabilities, task.input, weight)
     if not counted.rows:
         raise InputError(f"{task.input} has no rows.")
+    columns.check_total()
     scores = values if classes is None else classes
     facts = {"rows": counted.rows, **scores.facts(), "seconds": meter.seconds}
     lines = scores.lines(facts)

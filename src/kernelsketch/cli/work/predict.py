@@ -24,7 +24,7 @@ def predict(task: Predict) -> None:
     values = "scores" if task.scores else "probabilities" if task.proba else None
     with (
         ProgressMeter("predicting", task.quiet or (task.output == "-" and sys.stdout.isatty())) as meter,
-        predictor.open(task.input, task, ignore_labels=True) as stream,
+        predictor.open(task.inputs, task, ignore_labels=True) as stream,
     ):
         counted = CountedRows(stream, meter)
         lines: Any = _Lines(predictor, values, task.json, task.interval)
@@ -32,7 +32,7 @@ def predict(task: Predict) -> None:
             lines = ExplanationLines(predictor, task.explain, task.explain_by, task.json)
         with open_text(task.output) as file:
             for block in counted:
-                with predictor.counting_from(counted.rows - block.X.shape[0]):
+                with predictor.counting_rows():
                     lines.write(file, block)
     if task.output != "-":
         print_facts({"predicted": counted.summary, "output": task.output}, to_stderr=True)
