@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from types import EllipsisType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ._errors import UsageError
@@ -226,13 +225,13 @@ def open_input(
     as_table: bool = False,
     known: KnownLabel | None = None,
     several_labels: bool = False,
-    drop: list[str] | None | EllipsisType = ...,
+    drops: bool = True,
 ) -> RowStream:
     """Open files of rows, or standard input, as a stream of blocks; ``as_table`` reads tables as they are.
 
     ``known`` are the label columns of a model, which apply if the command line names none; the file may lack them.
-    Blocks have the columns that :func:`columns_beside` lists beside their features. ``drop`` are the columns that are
-    left out, by default those that the command line names.
+    Blocks have the columns that :func:`columns_beside` lists beside their features. Without ``drops`` the command
+    leaves columns out itself, apart from those that not all files have.
     """
     from ..formats import open_rows, row_files
 
@@ -257,7 +256,8 @@ def open_input(
         label_beside=features_beside,
         ignore_labels=ignored,
         batch_bytes=options.batch_bytes,
-        drop=options.drop if isinstance(drop, EllipsisType) else drop,
+        drop=options.drop if drops else None,
+        optional=None if drops else options.drop,
         beside=[*(("label", label) for label in labels[1:]), *columns_beside(options)],
         features=None if known is None else known.features,
         encoding=options.encoding,

@@ -35,7 +35,7 @@ from ._libsvm import words
 from ._open import open_rows
 from ._parts import PartStream
 from ._source import endings
-from ._stream import RowBlock, RowStream
+from ._stream import NotNumbersError, RowBlock, RowStream
 from ._write import encoded, open_target, open_text, write_rows
 
 __all__ = [
@@ -46,6 +46,7 @@ __all__ = [
     "Documents",
     "Fields",
     "InputFiles",
+    "NotNumbersError",
     "PartStream",
     "RowBlock",
     "RowStream",

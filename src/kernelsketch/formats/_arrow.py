@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -19,6 +19,7 @@ from ._columns import columns_of
 from ._labels import MOST_LENGTH, numbered_texts
 from ._source import Source
 from ._stream import (
+    NotNumbersError,
     Opened,
     Options,
     RowBlock,
@@ -174,11 +175,13 @@ class _ArrowColumns:
     def _numeric(self, kind: Any, column: str) -> Any:
         types = self._pa.types
         if not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)):
-            raise InputError(
-                f"{self._source.name}: column {column!r} holds {kind}, not numbers. Encode or drop it, or name it "
-                "with ",
+            raise NotNumbersError(
+                f"{self._source.name}: column {column!r} holds {kind}, not numbers. Encode it, for example with "
+                "sklearn.preprocessing.OneHotEncoder, leave it out with ",
+                Setting("drop", column),
+                ", or name it with ",
                 Setting("label", ...),
-                " if it is the label.",
+                " if it has the labels.",
             )
         return np.dtype(kind.to_pandas_dtype())
 
@@ -225,9 +228,11 @@ class _ArrowColumns:
         return column
 
     def _missing(self, name: str, row: int) -> InputError:
-        return InputError(
+        return NotNumbersError(
             f"{self._source.name}, row {row}, column {name!r}: the value is missing. Impute it first, for example "
-            "with sklearn.impute.SimpleImputer."
+            "with sklearn.impute.SimpleImputer, or leave the column out with ",
+            Setting("drop", name),
+            ".",
         )
 
     def _check(self, X: Any, done: int, y: Array | None) -> None:
@@ -311,11 +316,12 @@ class SharedTypes:
     """The type that each column of several files has, by schemas with the names of their files.
 
     Integers and floats, texts and dictionaries of texts, and dates of several resolutions count as one type; a column
-    without any value has every type.
+    without any value has every type. ``unlike`` are the optional columns that have several types.
     """
 
-    def __init__(self, schemas: list[tuple[str, Any]], dropped: Any) -> None:
-        self._pa = pyarrow_module("pyarrow")
+    def __init__(self, schemas: list[tuple[str, Any]], dropped: Collection[Any], optional: Collection[str]) -> None:
+        self._pa, self._optional = pyarrow_module("pyarrow"), optional
+        self.unlike: set[str] = set()
         self._found: dict[str, tuple[str, Any]] = {}
         for file, schema in schemas:
             for field in schema:
@@ -341,6 +347,9 @@ class SharedTypes:
                 return first, joined.field(0).type
             except self._pa.ArrowException:
                 pass
+        if field.name in self._optional:
+            self.unlike.add(field.name)
+            return known
         raise InputError(
             f"{file}: column {field.name!r} holds {field.type}, but {kind} in {first}: write all parts with one type, "
             "or leave the column out with ",

@@ -17,9 +17,11 @@ from ..exceptions import InputError, Sentence, Setting
 from ._columns import Columns
 from ._encoding import not_utf8
 from ._lines import Lines
+from ._stream import NotNumbersError
 
 CELL_BYTES = 64  # that a cell of a few letters takes as a string
 MISSING = {"", "na", "n/a", "nan", "null", "none", "?", "-"}
+_COLUMN = Setting("drop", ...)
 _LINE_END = re.compile(r"\r\n|\r|\n")
 
 
@@ -159,9 +161,12 @@ class CsvColumns:
         if not _fill_quickly(flat, X):
             for k, cell in enumerate(flat):
                 number = _number(cell, X.dtype)
-                if isinstance(number, str):
+                if isinstance(number, Sentence):
                     good, feature = divmod(k, self.n_features)
-                    fault = InputError(f"{self.place(batch, good, self.columns.features[feature])}: ", number, ".", self._hint)
+                    place = self.columns.features[feature]
+                    name = self._names[place] if self._names else place
+                    number = Sentence(*(Setting("drop", name) if part is _COLUMN else part for part in number.parts))
+                    fault = NotNumbersError(f"{self.place(batch, good, place)}: ", number, ".", self._hint)
                     break
                 X.flat[k] = number
         return X[:good], [] if label is None else [cells[label] for cells in rows[:good]], fault
@@ -177,17 +182,25 @@ class CsvColumns:
         return found
 
 
-def _number(cell: str, dtype: Any) -> float | str:
-    """Return the number, or a sentence about what is wrong."""
+def _number(cell: str, dtype: Any) -> float | Sentence:
+    """Return the number, or a sentence about what is wrong, in which ``_COLUMN`` stands for the column."""
     if NUMBER.fullmatch(cell):
         value = float(nearest_float(cell.strip(), dtype))
         if math.isfinite(value):
             return value
-        return f"{cell!r} is too large for {dtype}. Scale the feature, or clip it"
+        return Sentence(f"{cell!r} is too large for {dtype}. Scale the feature, or clip it")
     if cell.strip().lower() in MISSING:
-        return f"the value is missing ({cell!r}). Impute it first, for example with sklearn.impute.SimpleImputer"
+        advice = "Impute it first, for example with sklearn.impute.SimpleImputer, or leave the column out with "
+        return Sentence(f"the value is missing ({cell!r}). {advice}", _COLUMN)
     shown = cell if len(cell) <= 40 else cell[:40] + "..."
-    return Sentence(f"{shown!r} is not a number. Encode it, or name the column of labels with ", Setting("label", ...))
+    return Sentence(
+        f"{shown!r} is not a number. Encode the column, for example with sklearn.preprocessing.OneHotEncoder, leave it "
+        "out with ",
+        _COLUMN,
+        ", or name it with ",
+        Setting("label", ...),
+        " if it has the labels",
+    )
 
 
 def _fill_quickly(cells: list[str], X: Array) -> bool:

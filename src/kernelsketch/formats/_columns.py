@@ -47,9 +47,9 @@ def columns_of(options: Options, names: tuple[str, ...] | None, width: int, name
             )  # fmt: skip
     dropped = set()
     for column in options.drop or ():
-        is_part = options.part_of is not None  # whose first part has the column
-        if is_part and isinstance(column, str) and names is not None and column not in names:
-            continue
+        if isinstance(column, str) and names is not None and column not in names:
+            if options.part_of is not None or column in options.optional:  # another part has it
+                continue
         dropped.add(_place(column, "drop", names, width, name))
     if label in dropped:
         raise InputError(Setting("drop", options.label), f": this column of {name} is the label.", parameter="drop")

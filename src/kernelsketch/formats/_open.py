@@ -67,6 +67,7 @@ def open_rows(
     beside: Any = None,
     features: Any = None,
     encoding: str | None = None,
+    optional: Any = None,
 ) -> RowStream:
     """Open a file of rows, or the parts of a table, and read it block by block, in constant memory.
 
@@ -126,6 +127,8 @@ def open_rows(
         The only columns that are features, if the file has columns of all these names.
     encoding : str, optional
         Encoding of text, such as ``"latin-1"`` or ``"utf-16"``. The default is UTF-8.
+    optional : list of str, optional
+        Columns that are left out if a part of the table lacks them, or has them with another type.
 
     Returns
     -------
@@ -159,6 +162,7 @@ def open_rows(
         beside=tuple(beside) if beside else None,
         features=None if features is None else tuple(features),
         encoding=checked_encoding(encoding),
+        optional=tuple(optional or ()),
     )
     if format is not None and format not in READABLE:
         raise InputError(Setting("format"), f" must be one of {', '.join(READABLE)}, got {format!r}.")

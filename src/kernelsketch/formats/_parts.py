@@ -42,6 +42,7 @@ class PartStream(RowStream):
         label = options.label if first.label_name is None else first.label_name
         self._first = Layout(self.name, self.format, opened.columns, first.n_features)
         self._options = replace(options, label=label, part_of=self._first)
+        self.left_out: set[str] = set()  # optional columns that are not the same in all parts
         self._check_all(opened, options)
         self._at, self._part, self._is_text = -1, None, options.text_labels
         self._width, self._hasher = 0, None
@@ -49,10 +50,11 @@ class PartStream(RowStream):
 
     def _check_all(self, first: Any, options: Options) -> None:
         """Open each part to compare its columns with those of the first one."""
-        schemas, dtypes = [(self.name, first.schema)], [first.dtype]
+        schemas, dtypes, unlike = [(self.name, first.schema)], [first.dtype], set()
         for path in self._paths[1:]:
             with self._open_part(path, self._asked, self._options) as part:
                 self._check_columns(part)
+                unlike |= set(options.optional) & (set(first.columns or ()) ^ set(part.opened.columns or ()))
                 schemas.append((part.name, part.opened.schema))
                 dtypes.append(part.opened.dtype)
                 known = self.n_rows is not None and part.n_rows is not None
@@ -62,7 +64,12 @@ class PartStream(RowStream):
                     self.n_features = None if None in widths else max(widths)
         self._sizes = [os.path.getsize(path) if os.path.isfile(path) else 1 for path in self._paths]
         if first.schema is not None:
-            self._types = SharedTypes(schemas, options.drop or ())
+            self._types = SharedTypes(schemas, options.drop or (), options.optional)
+            unlike |= self._types.unlike
+        self.left_out = unlike
+        if unlike:
+            self._options = replace(self._options, drop=(*(options.drop or ()), *unlike))
+            self.feature_names = tuple(name for name in self.feature_names or () if name not in unlike)
         if options.dtype is None and None not in dtypes:
             self._options = replace(self._options, dtype=np.result_type(*dtypes))
 
@@ -80,7 +87,7 @@ class PartStream(RowStream):
                     f"{first.n_features}: all parts of a table need the same columns."
                 )
             return
-        dropped = set(self._options.drop or ())
+        dropped = {*(self._options.drop or ()), *self._options.optional}
         for where, there, what in (
             (columns, first.columns, f"has no column {{}}, but {first.name} has"),
             (first.columns, columns, f"has the column {{}}, but {first.name} has not"),
@@ -128,7 +135,9 @@ class PartStream(RowStream):
             self.close()
 
     def _begin_part(self, number: int) -> None:
-        options = replace(self._options, text_labels=self._is_text)
+        options = self._options
+        if self.format in ("csv", "tsv", "libsvm"):
+            options = replace(options, text_labels=self._is_text)
         self._at = number
         if not number:
             options = replace(options, part_of=None)

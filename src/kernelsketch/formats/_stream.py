@@ -47,6 +47,10 @@ class RowBlock:
         return iter((self.X, self.y))
 
 
+class NotNumbersError(InputError):
+    """A column of features that holds text or gaps, of which a plain hash makes nothing."""
+
+
 @dataclass(frozen=True)
 class Layout:
     """What all parts of a table have in common, as the first of them has it."""
@@ -78,6 +82,7 @@ class Options:
     beside: tuple[tuple[str, str | int], ...] | None = None  # pairs of the option that names a column, and the column
     features: tuple[str, ...] | None = None
     encoding: str | None = None
+    optional: tuple[str, ...] = ()  # columns that are left out if they are not the same in all parts
     part_of: Layout | None = None
 
     def rows_a_block(self, n_features: int, itemsize: int, label_bytes: int = 0) -> int:

@@ -16,7 +16,7 @@ from ..._losses import LOSSES, TABLE_LOSSES
 from ..._rows import canonical_rows
 from ..._validation import check_n_jobs
 from ...exceptions import InputError, Setting
-from ...formats import RowStream, row_files
+from ...formats import NotNumbersError, RowStream
 from ...hashing import PackedCodes
 from ...linear import FitProgress, GCWSClassifier, GCWSClassifierCV, GCWSRegressor, MemoryBoundError
 from .._errors import UsageError
@@ -27,7 +27,7 @@ from .._progress import CountedRows, ProgressMeter, format_duration
 from .._results import labels_text, print_facts, print_json
 from .._row_columns import RowColumns
 from ..commands.train import Train
-from .train_table import LABEL_COPIES, Labels, dropped_early, save_model, saved_lines, train_table
+from .train_table import LABEL_COPIES, Labels, save_model, saved_lines, train_table
 
 COPIES = 4  # of the codes that cross-validation holds at a time
 
@@ -40,13 +40,24 @@ OF_PLAIN = ("n_components", "bits", "t_bits", "p", "gamma", "C", "cv", "tol", "m
 
 
 def train(task: Train) -> None:
+    try:
+        _train(task)
+    except NotNumbersError as error:
+        if not task.plain:
+            raise
+        raise InputError(
+            error.message,
+            " Without --plain, train takes categories, dates and gaps as they are; of a table larger than memory, "
+            "--sample ROWS takes so many rows at random.",
+        ) from None
+
+
+def _train(task: Train) -> None:
     if task.classes:  # scikit-learn warns about many classes; --classes confirms them
         warnings.filterwarnings("ignore", "The number of unique classes")
-    files = row_files(task.inputs)
-    drop = task.drop if task.plain else dropped_early(task, files)
     with (
         ProgressMeter("reading", task.quiet) as meter,
-        open_input(files, task, as_table=not task.plain, several_labels=True, drop=drop) as stream,
+        open_input(task.inputs, task, as_table=not task.plain, several_labels=True, drops=task.plain) as stream,
     ):
         _refuse_options(task, stream)
         facts, lines = (train_table if stream.is_table else _train_plain)(task, stream, meter)

@@ -59,7 +59,7 @@ def train_table(task: Train, stream: RowStream, meter: ProgressMeter) -> tuple[d
     parameters["scoring"] = task.scoring
     parameters |= {"max_categories": task.max_categories, "infinity": task.infinity}
     parameters["categorical_features"] = _columns("categorical", task.categorical_features, stream)
-    parameters["drop"] = _columns("drop", _dropped_late(task, stream), stream)
+    parameters["drop"] = _columns("drop", _dropped(task, stream), stream)
     if task.balanced:
         parameters["class_weight"] = "balanced"
     kind = GCWSTabularRegressor if task.regression else GCWSTabularClassifier
@@ -89,21 +89,11 @@ def train_table(task: Train, stream: RowStream, meter: ProgressMeter) -> tuple[d
     return facts, _lines(facts, stream)
 
 
-def dropped_early(task: Train, files: list[str]) -> list[str] | None:
-    """Return the columns that reading leaves out: of several files, of which some may lack them.
-
-    The model remembers those that its fit leaves out, and a fit may need a column of groups or times first.
-    """
-    if len(files) == 1 or task.drop is None:
-        return None
-    return [column for column in task.drop if column not in (task.groups, task.time)]
-
-
-def _dropped_late(task: Train, stream: RowStream) -> list[str] | None:
-    """Return the columns that the fit leaves out."""
-    if isinstance(stream, PartStream):
-        return [column for column in task.drop or () if column in (task.groups, task.time)]
-    return task.drop
+def _dropped(task: Train, stream: RowStream) -> list[str] | None:
+    """Return the columns that the fit leaves out. Of several files, reading has left out those that some of them lack."""
+    if not isinstance(stream, PartStream) or stream.feature_names is None:
+        return task.drop
+    return [column for column in task.drop or () if column in stream.feature_names or column not in stream.left_out]
 
 
 def _columns(option: str, given: list[str] | None, stream: RowStream) -> list[str | int] | None:
