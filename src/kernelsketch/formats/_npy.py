@@ -93,7 +93,7 @@ def open_npy(source: Source, options: Options) -> Opened:
     columns = columns_of(options, None, array.shape[1], source.name)
     width = check_matrix(array, options, array.shape[1] - len(columns.features))
     dtype = float_dtype(array.dtype, options.dtype)
-    return Opened(_blocks(source, array, columns, options, dtype), width, array.shape[0], dtype=dtype)
+    return Opened(_blocks(source, array, columns, options, dtype), width, array.shape[0], places=columns.features, dtype=dtype)
 
 
 def check_matrix(array: StoredArray, options: Options, others: int) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -45,7 +45,7 @@ class PartStream(RowStream):
         self.left_out: set[str] = set()  # optional columns that are not the same in all parts
         self._check_all(opened, options)
         self._at, self._part, self._is_text = -1, None, options.text_labels
-        self._width, self._hasher = 0, None
+        self._width, self._hasher = 0, cast(Any, None)
         self.block_start = 0
 
     def _check_all(self, first: Any, options: Options) -> None:
@@ -70,7 +70,7 @@ class PartStream(RowStream):
         if unlike:
             self._options = replace(self._options, drop=(*(options.drop or ()), *unlike))
             self.feature_names = tuple(name for name in self.feature_names or () if name not in unlike)
-        if options.dtype is None and None not in dtypes:
+        if options.dtype is None and all(dtype is not None for dtype in dtypes):
             self._options = replace(self._options, dtype=np.result_type(*dtypes))
 
     def _check_columns(self, part: RowStream) -> None:
@@ -170,10 +170,11 @@ class PartStream(RowStream):
     def _check_hasher(self, codes: PackedCodes) -> None:
         if self._hasher is None:
             self._hasher = codes.hasher
-        elif self._hasher != codes.hasher:
+        difference = self._hasher.difference(codes.hasher)
+        if difference is not None:
             raise InputError(
-                f"{self.name} holds codes of another hash than {self._first.name}: hash all parts by one command, with "
-                "the same parameters and seed."
+                f"{self.name} holds codes of another hash than {self._first.name} ({difference}): hash all parts by one "
+                "command, with the same parameters and seed."
             )
 
     def _check_labels(self, y: Any) -> None:
