@@ -14,7 +14,7 @@ from .._array import Array
 from .._frames import first_repeated
 from .._validation import check_n_jobs, row_batches, widened
 from ..exceptions import InputError
-from ..formats import RowBlock, RowStream
+from ..formats import PartStream, RowBlock, RowStream
 from ..hashing import PackedCodes
 from ..tabular import load_model
 from ._errors import tell
@@ -47,6 +47,7 @@ class FilePredictor:
         self.is_regressor = not hasattr(self.model, "classes_")
         self.is_tabular = self.has_several or hasattr(self.model, "columns_")
         outputs = self.model.estimators_ if self.has_several else [self.model]
+        self._one_output = outputs[0]
         labels = [getattr(one, "model_", one).fitted_.label_column for one in outputs]
         self.labels: list[str | int] = [] if None in labels else labels
 
@@ -56,8 +57,11 @@ class FilePredictor:
 
         The files may have the label columns that the model was trained with.
         """
-        names = None if self.is_tabular else getattr(self.model, "feature_names_in_", None)
-        features = None if names is None else tuple(map(str, names))
+        features = None
+        if hasattr(self.model, "feature_names_in_"):
+            columns = self._one_output.columns_ if self.is_tabular else []
+            left_out = {column.name for column in columns if column.choice == "dropped"}
+            features = tuple(name for name in map(str, self.model.feature_names_in_) if name not in left_out)
         known = KnownLabel(self.labels, int(self.model.n_features_in_), ignore_labels, features)
         with open_input(path, options, as_table=self.is_tabular, known=known, several_labels=True) as stream:
             self._attach(stream, header_known=options.header is not None)
@@ -66,8 +70,7 @@ class FilePredictor:
     def _attach(self, stream: RowStream, *, header_known: bool) -> None:
         self._stream = stream
         if self.is_tabular:
-            one = self.model.estimators_[0] if self.has_several else self.model
-            self._table = TableReader(one, stream, header_known=header_known)
+            self._table = TableReader(self._one_output, stream, header_known=header_known)
             return
         self._hasher = self.model.hasher_.hasher
         names = getattr(self.model, "feature_names_in_", None)
@@ -112,15 +115,14 @@ class FilePredictor:
     @contextmanager
     def counting_rows(self) -> Iterator[None]:
         """Make errors of a tabular model name the row at which the last block begins."""
-        row = self._stream.block_start
         try:
             yield
         except InputError as error:
-            if not (self.is_tabular and row):
+            row, several = self._stream.block_start, isinstance(self._stream, PartStream)
+            if not (self.is_tabular and (row or several)):
                 raise
-            raise InputError(
-                error.message, f" Row 0 is row {row} of {self._stream.name}.", parameter=error.parameter
-            ) from None
+            where = f" Row 0 is row {row} of {self._stream.name}."
+            raise InputError(error.message, where, parameter=error.parameter) from None
 
     def _scaled_rows(self, X: Any, row_bytes: int) -> Iterator[tuple[slice, Any]]:
         """Yield the rows themselves, because the model scales them before it hashes them."""

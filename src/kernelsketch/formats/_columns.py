@@ -53,9 +53,9 @@ def columns_of(options: Options, names: tuple[str, ...] | None, width: int, name
         dropped.add(_place(column, "drop", names, width, name))
     if label in dropped:
         raise InputError(Setting("drop", options.label), f": this column of {name} is the label.", parameter="drop")
-    if options.features is not None and names is not None and set(options.features) <= set(names):
-        dropped |= {place for place, column in enumerate(names) if column not in options.features}
     others = dropped | {label} | set(beside)
+    if options.features is not None and names is not None and set(options.features) <= set(names):
+        others = {place for place, column in enumerate(names) if column not in options.features} | {label}
     return Columns(width, label, beside, tuple(place for place in range(width) if place not in others))
 
 

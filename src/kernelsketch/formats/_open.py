@@ -124,7 +124,7 @@ def open_rows(
         Columns that are no features but are read, too, as ``beside`` of a block: pairs of the parameter that an error
         names, such as ``"sample_weight"``, and the column.
     features : list of str, optional
-        The only columns that are features, if the file has columns of all these names.
+        The only columns that are features, if the file has columns of all these names; also those of ``beside``.
     encoding : str, optional
         Encoding of text, such as ``"latin-1"`` or ``"utf-16"``. The default is UTF-8.
     optional : list of str, optional

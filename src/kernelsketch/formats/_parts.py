@@ -121,18 +121,22 @@ class PartStream(RowStream):
         return f"PartStream({len(self._paths)} files, {self.format}, the first {self._first.name!r})"
 
     def __next__(self) -> RowBlock:
-        while True:
-            if self._part is None:
-                if self._at + 1 >= len(self._paths):
-                    self._at = len(self._paths)
-                    raise StopIteration
-                self._begin_part(self._at + 1)
-            assert self._part is not None
-            block = next(self._part, None)
-            if block is not None:
-                self.block_start = self._part.block_start
-                return self._fitted(block)
+        try:
+            while True:
+                if self._part is None:
+                    if self._at + 1 >= len(self._paths):
+                        self._at = len(self._paths)
+                        raise StopIteration
+                    self._begin_part(self._at + 1)
+                assert self._part is not None
+                block = next(self._part, None)
+                if block is not None:
+                    self.block_start = self._part.block_start
+                    return self._fitted(block)
+                self._close_part()
+        except BaseException:
             self.close()
+            raise
 
     def _begin_part(self, number: int) -> None:
         options = self._options
@@ -188,8 +192,12 @@ class PartStream(RowStream):
                 f"before it are {what[not is_text]}: write all parts with labels of one type."
             )
 
-    def close(self) -> None:
-        """Close the file that is being read; the iteration goes on with the next one, if it goes on."""
+    def _close_part(self) -> None:
         if self._part is not None:
             self._part.close()
             self._part = None
+
+    def close(self) -> None:
+        """Close the file that is being read; the iteration ends."""
+        self._close_part()
+        self._at = len(self._paths)
