@@ -20,7 +20,7 @@ from ..tabular import load_model
 from ._errors import tell
 from ._hashing import codes_of
 from ._options import KnownLabel, RowsOptions, open_input
-from ._tables import TableReader
+from ._tables import NumberReader, TableReader
 
 STEP_BYTES = 1 << 25  # of rows or values that are predicted at a time
 VALUE_BYTES = 100  # of a value of a class, as a number and as text
@@ -47,14 +47,18 @@ class FilePredictor:
         self.is_tabular = hasattr(self.model, "columns_")
 
     @contextmanager
-    def open(self, path: str, options: RowsOptions, *, ignore_labels: bool) -> Iterator[RowStream]:
+    def open(
+        self, path: str, options: RowsOptions, *, ignore_labels: bool, carry: list[str] | None = None
+    ) -> Iterator[RowStream]:
         """Open a file of rows, whose columns ``parts`` then matches with the features of the model.
 
-        The file may have the label column that the model was trained with.
+        The file may have the label column that the model was trained with. ``carry`` names further columns of a table.
         """
         column = getattr(self.model, "model_", self.model).fitted_.label_column
         known = KnownLabel(column, int(self.model.n_features_in_), ignore_labels)
-        with open_input(path, options, as_table=self.is_tabular, known=known) as stream:
+        as_table = self.is_tabular or bool(carry)
+        with open_input(path, options, as_table=as_table, known=known, carry=carry) as stream:
+            self._carried = list(carry or ())
             self._attach(stream, header_known=options.header is not None)
             yield stream
 
@@ -64,10 +68,14 @@ class FilePredictor:
             self._table = TableReader(self.model, stream, header_known=header_known)
             return
         self._hasher = self.model.hasher_.hasher
+        self._numbers = None
         names = getattr(self.model, "feature_names_in_", None)
         self._columns = feature_columns(names, stream, "the model was trained on")
         if hasattr(self.model, "feature_names_in_"):
             del self.model.feature_names_in_  # the columns are in their order now, and have no names
+        if stream.is_table:
+            self._numbers = NumberReader(stream, self._columns, self._carried, self.model.n_features_in_)
+            self._columns = None
 
     def parts(self, block: RowBlock) -> Iterator[tuple[Any, Array | None]]:
         """Yield a block as the model takes it, and its labels, a part at a time.
@@ -77,7 +85,8 @@ class FilePredictor:
         if self.is_tabular:
             yield self._table.read(block.X), None if block.y is None else np.asarray(block.y)
             return
-        X = block.X if self._columns is None else block.X[:, self._columns]
+        X = block.X if self._numbers is None else self._numbers.read(block.X)
+        X = X if self._columns is None else X[:, self._columns]
         width = self.model.n_features_in_
         if isinstance(X, np.ndarray) and X.shape[1] != width:
             raise InputError(

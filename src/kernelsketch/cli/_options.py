@@ -17,6 +17,14 @@ if TYPE_CHECKING:
 # The formats that kernelsketch.formats reads, repeated here because a help screen must not import it.
 FORMATS = ("libsvm", "csv", "tsv", "parquet", "arrow", "npy", "npz", "codes")
 
+TABLE_FORMATS = (
+    "csv",
+    "tsv",
+    "jsonl",
+    "parquet",
+    "text",
+)  # that formats.open_table writes, repeated for the same reason
+
 
 def _label(text: str | None) -> str | int | None:
     return int(text) if text is not None and re.fullmatch(r"-?\d+", text) else text
@@ -168,14 +176,21 @@ def label_of(stream: RowStream, reading: InputOptions) -> str | int | None:
 
 
 def open_input(
-    path: str, options: RowsOptions, *, as_table: bool = False, known: KnownLabel | None = None
+    path: str,
+    options: RowsOptions,
+    *,
+    as_table: bool = False,
+    known: KnownLabel | None = None,
+    carry: list[str] | None = None,
 ) -> RowStream:
     """Open a file of rows, or standard input, as a stream of blocks; ``as_table`` reads tables as they are.
 
     ``known`` is the label column of a model, which applies if the command line names none; the file may lack it.
+    ``carry`` names columns of a table to return beside the rows.
     """
     from ..formats import open_rows
 
+    ignored = known is not None and known.ignored
     if options.label is not None or (known is not None and known.column is None):
         known = None
     check_threads(options)
@@ -192,6 +207,7 @@ def open_input(
         n_jobs=options.threads,
         as_table=as_table,
         label_beside=None if known is None else known.n_features,
-        ignore_labels=known is not None and known.ignored,
+        ignore_labels=ignored,
         batch_bytes=options.batch_bytes,
+        carry=carry,
     )

@@ -17,6 +17,7 @@ _arrow.py, _npy.py, _npz.py           columns by pyarrow, arrays by NumPy
 _codes.py                             packed codes
 _documents.py                         records with a text, in files or folders; read, and written as they are
 _folder.py                            the files of a folder of texts, and whether they have changed
+_table_writer.py                      columns of values as CSV, TSV, JSONL, Parquet or text
 _native_text.py                       the only calls to native code: parsing and writing of text
 ====================================  =================================================================================
 
@@ -32,11 +33,14 @@ from ._libsvm import words
 from ._open import open_rows
 from ._source import endings
 from ._stream import RowBlock, RowStream
+from ._table_writer import TABLE_FORMATS, Chosen, open_table, table_format
 from ._write import encoded, open_target, open_text, write_rows
 
 __all__ = [
     "READABLE",
     "TABLES",
+    "TABLE_FORMATS",
+    "Chosen",
     "DocumentStream",
     "DocumentWriter",
     "Documents",
@@ -49,8 +53,10 @@ __all__ = [
     "endings",
     "joined_labels",
     "open_rows",
+    "open_table",
     "open_target",
     "open_text",
+    "table_format",
     "text_files",
     "too_long",
     "words",

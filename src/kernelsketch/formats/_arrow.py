@@ -22,6 +22,7 @@ from ._stream import (
     Options,
     RowBlock,
     Writer,
+    carried_places,
     check_block,
     check_labels,
     float_dtype,
@@ -154,7 +155,10 @@ class _ArrowColumns:
         if not self._features:
             raise InputError(f"{name} has no column besides the label: a row needs at least one feature.")
         self.sparse = _is_sparse(names)
-        self.used = [INDICES, VALUES, *([label] if label else [])] if self.sparse else list(names)
+        self._carried = list(carried_places(options, names, len(names), name))
+        self.used = list(names)
+        if self.sparse:
+            self.used = list(dict.fromkeys([INDICES, VALUES, *([label] if label else []), *self._carried]))
         if self.sparse:
             value_type = schema.field(VALUES).type
             if not all(self._pa.types.is_list(schema.field(part).type) for part in (INDICES, VALUES)):
@@ -202,7 +206,7 @@ class _ArrowColumns:
                 has_labels = self._label is not None and not self._ignore_labels
                 y = self._labels(part.column(self._label), done) if has_labels else None
                 self._check(X, done, y)
-                yield RowBlock(X, y)
+                yield RowBlock(X, y, None, {name: part.column(name) for name in self._carried})
                 start, done = start + rows, done + rows
 
     def _rows_from(self, batch: Any, start: int) -> int:

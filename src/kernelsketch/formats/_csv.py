@@ -21,7 +21,7 @@ from ._labels import LabelColumn, joined_labels, numbered_texts
 from ._lines import Lines, longest_line
 from ._native_text import CsvTaken, distinct_texts, parse_csv
 from ._source import Source
-from ._stream import Opened, Options, RowBlock, label_column, wrong_width
+from ._stream import Opened, Options, RowBlock, carried_places, label_column, wrong_width
 
 _BATCH = 1 << 16  # cells that are text at a time
 _CHUNK = 1 << 20  # bytes of text for a thread
@@ -47,6 +47,7 @@ class _Start(NamedTuple):
     table: CsvColumns
     feature_names: tuple[str, ...] | None
     label_name: str | None
+    carried: dict[str, int]  # numbers of columns, by name
 
 
 def _begin(source: Source, options: Options) -> _Start:
@@ -64,6 +65,7 @@ def _begin(source: Source, options: Options) -> _Start:
         is_named = isinstance(options.label, str) and (
             options.label_beside is None or options.label in [cell.strip() for cell in cells]
         )
+        is_named = is_named or not {cell.strip() for cell in cells}.isdisjoint(options.carry or ())
         header = is_named or (_names_a_table(cells) if options.as_table else _is_header(cells, options.label))
     names = tuple(cell.strip() for cell in cells) if header else None
     hint = delimiter_hint(cells, records.delimiter) if options.delimiter is None else ""
@@ -84,7 +86,8 @@ def _begin(source: Source, options: Options) -> _Start:
         records.give_back(first)
     feature_names = names if label is None or names is None else names[:label] + names[label + 1 :]
     label_name = None if names is None or label is None else names[label]
-    return _Start(lines, records, table, feature_names, label_name)
+    carried = carried_places(options, names, len(cells), source.name)
+    return _Start(lines, records, table, feature_names, label_name, carried)
 
 
 def _is_header(cells: list[str], label: Any) -> bool:
@@ -123,12 +126,13 @@ def _table_blocks(start: _Start, options: Options) -> Iterator[RowBlock]:
         for row in range(good):
             cells[row] = batch.rows[row]
         X, y = cells, None
+        carried = {name: cells[:, place] for name, place in start.carried.items()}
         if table.label is not None:
             y = labels.of_texts(cells[:, table.label].tolist(), partial(table.place_of_label, batch))
             X = np.delete(cells, table.label, axis=1)
         if fault is not None:
             raise fault
-        yield RowBlock(X, y)
+        yield RowBlock(X, y, None, carried)
 
 
 class _Reader:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import fields
 from typing import Any
 
@@ -38,6 +38,7 @@ _TAKES = {
     "delimiter": {"csv", "tsv"},
     "zero_based": {"libsvm"},
     "text_labels": {"libsvm", "csv", "tsv"},
+    "carry": {"csv", "tsv", "parquet", "arrow"},
 }
 
 
@@ -58,6 +59,7 @@ def open_rows(
     label_beside: int | None = None,
     ignore_labels: bool = False,
     batch_bytes: int | None = None,
+    carry: Sequence[str] | None = None,
 ) -> RowStream:
     """Open a file of rows and read it block by block, in constant memory.
 
@@ -99,13 +101,18 @@ def open_rows(
         Number of features beside the label. If it is given, the label column may be missing: it is there if a column
         has its name or, if ``label`` is a number, if the file has exactly one column more.
     ignore_labels : bool, default=False
-        Leave the label column out without looking at its values, which may be missing.
+        Leave the label column out without looking at its values, which may be missing. Lines of LIBSVM text may then
+        begin with a pair, without a label.
     batch_bytes : int, optional
         Largest size in memory of a batch of rows of Parquet or Arrow: a larger one is refused. A batch is what pyarrow
         decodes at a time, and a few kilobytes of a file may hold gigabytes of it. The bound works on Linux, and holds
         for all threads of the process while a batch is decoded. It is exact if the environment has
         ``ARROW_DEFAULT_MEMORY_POOL=system``, because pyarrow's own pool reserves 1 GB in advance. By default
         there is no bound.
+    carry : sequence of str, optional
+        Columns of a table to return besides X, as they are, in ``carried`` of each block: their names or, in a file
+        without names, their numbers from 0 as strings. They may be features, the label, or neither, and need
+        ``as_table``.
 
     Returns
     -------
@@ -135,6 +142,7 @@ def open_rows(
         label_beside=None if label_beside is None else check_positive_int(label_beside, "label_beside"),
         ignore_labels=bool(_flag(ignore_labels, "ignore_labels")),
         batch_bytes=None if batch_bytes is None else check_positive_int(batch_bytes, "batch_bytes"),
+        carry=_carry(carry, as_table),
     )
     if format is not None and format not in READABLE:
         raise InputError(Setting("format"), f" must be one of {', '.join(READABLE)}, got {format!r}.")
@@ -146,8 +154,9 @@ def open_rows(
             if field.name == "label" and options.label_beside is not None:
                 continue  # a label that may be missing
             if found not in takers and getattr(options, field.name) is not None:
+                value = getattr(options, field.name)
                 raise InputError(
-                    Setting(field.name, getattr(options, field.name)),
+                    Setting(field.name, value[0] if field.name == "carry" else value),
                     f" does not apply to {opened.name}, whose format is {found}: leave it out. It applies to "
                     f"{', '.join(sorted(takers))}.",
                 )
@@ -163,6 +172,16 @@ def _label(label: Any) -> str | int | None:
     if isinstance(label, bool) or not isinstance(label, numbers.Integral):
         raise InputTypeError(Setting("label"), f" must be the name or the number of a column, got {label!r}.")
     return int(label)
+
+
+def _carry(names: Any, as_table: bool) -> tuple[str, ...] | None:
+    if names is None or not len(names):
+        return None
+    if isinstance(names, str) or not all(isinstance(name, str) for name in names):
+        raise InputTypeError(Setting("carry"), f" must be a list of names of columns, got {names!r}.")
+    if not as_table:
+        raise InputError(Setting("carry", names[0]), " needs ", Setting("as_table", True), ".", parameter="carry")
+    return tuple(dict.fromkeys(names))
 
 
 def _dtype(dtype: Any) -> Any:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
 from typing import IO, Any
 
 import numpy as np
@@ -30,11 +31,15 @@ class RowBlock:
         The labels, numbers or strings; None if the file has none.
     qid : array or None
         The query ids of LIBSVM text, -1 for a row without one; None if no row of the block has one.
+    carried : dict
+        The columns that ``carry`` of :func:`.open_rows` names, by name and in its order: arrays of text for CSV and
+        TSV, pyarrow arrays for Parquet and Arrow.
     """
 
     X: Any
     y: Array | None = None
     qid: Array | None = None
+    carried: dict[str, Any] = field(default_factory=dict)
 
     def __iter__(self) -> Iterator[Any]:
         return iter((self.X, self.y))
@@ -57,6 +62,7 @@ class Options:
     label_beside: int | None = None
     ignore_labels: bool = False
     batch_bytes: int | None = None
+    carry: tuple[str, ...] | None = None
 
     def rows_a_block(self, n_features: int, itemsize: int, label_bytes: int = 0) -> int:
         return max(1, self.block_bytes // max(1, n_features * itemsize + label_bytes))
@@ -181,7 +187,8 @@ def _with_text_labels(blocks: Iterator[RowBlock], block_bytes: int) -> Iterator[
         for start in range(0, len(block.y), step):
             rows = slice(start, start + step)
             X = block.X.slice(start, step) if hasattr(block.X, "to_batches") else block.X[rows]
-            yield RowBlock(X, block.y[rows].astype(np.str_), None if block.qid is None else block.qid[rows])
+            carried = {name: values[rows] for name, values in block.carried.items()}
+            yield RowBlock(X, block.y[rows].astype(np.str_), None if block.qid is None else block.qid[rows], carried)
 
 
 def float_dtype(stored: Any, wanted: Any) -> Any:
@@ -235,15 +242,41 @@ def label_column(options: Options, names: tuple[str, ...] | None, width: int, na
         if names is None:
             raise InputError(Setting("label", label), f": {name} has no column names. Pass the number of the column.")
         if names.count(label) != 1:
-            shown = ", ".join(map(repr, names[:20])) + (", ..." if len(names) > 20 else "")
             what = "several columns" if label in names else "no column"
-            raise InputError(Setting("label", label), f": {name} has {what} of that name. Its columns are {shown}.")
+            raise InputError(
+                Setting("label", label), f": {name} has {what} of that name. Its columns are {_shown(names)}."
+            )
         return names.index(label)
     if not -width <= label < width:
         raise InputError(
             Setting("label", label), f": {name} has {width} columns. Pass 0 to {width - 1}, or -1 for the last."
         )
     return label % width
+
+
+def carried_places(options: Options, names: Sequence[str] | None, width: int, file: str) -> dict[str, int]:
+    """Return the numbers of the columns to carry, by name; a file without names has its columns by number."""
+    found = {}
+    for name in options.carry or ():
+        if names is None:
+            if not name.isdecimal() or int(name) >= width:
+                raise InputError(
+                    Setting("carry", name),
+                    f": {file} has no column names, but {width} columns. Pass 0 to {width - 1}.",
+                )
+            found[name] = int(name)
+        elif list(names).count(name) != 1:
+            near = [] if name in names else get_close_matches(name, names, n=3)
+            hint = f"The nearest: {', '.join(map(repr, near))}." if near else f"Its columns are {_shown(names)}."
+            what = "several columns" if name in names else "no column"
+            raise InputError(Setting("carry", name), f": {file} has {what} of that name. {hint}")
+        else:
+            found[name] = list(names).index(name)
+    return found
+
+
+def _shown(names: Sequence[str]) -> str:
+    return ", ".join(map(repr, names[:20])) + (", ..." if len(names) > 20 else "")
 
 
 def wrong_width(name: str, found: str, options: Options) -> InputError:
