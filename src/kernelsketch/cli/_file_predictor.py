@@ -139,6 +139,11 @@ class FilePredictor:
             yield rows, X[rows].toarray() if makes_dense else X[rows]
 
 
+def numbers_of_classes(decisions: Array) -> Array:
+    """Return the classes that ``predict`` chooses, without the work of computing the decision values again."""
+    return (decisions > 0).astype(np.intp) if decisions.ndim == 1 else decisions.argmax(axis=1)
+
+
 def feature_columns(wanted: Any, stream: RowStream, which: str) -> list[int] | None:
     """Find features with these names among the columns of a file; None if they are all columns, in order.
 

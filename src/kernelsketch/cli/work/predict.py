@@ -12,7 +12,7 @@ from ..._losses import PROBABILITY_LOSSES
 from ...formats import Chosen, open_table, table_format
 from .._errors import UsageError, set_by
 from .._explanation_columns import ExplanationColumns
-from .._file_predictor import FilePredictor
+from .._file_predictor import FilePredictor, numbers_of_classes
 from .._progress import CountedRows, ProgressMeter
 from .._results import label_value, print_facts
 from ..commands.predict import Predict
@@ -105,8 +105,7 @@ class _Answers:
                 values += list(model.predict_interval(X, self._coverage).T)
             return dict(zip(self.names, values, strict=True))
         decisions = model.decision_function(X)
-        # The classes that predict chooses, without the work of computing the decisions again.
-        numbers = (decisions > 0).astype(np.intp) if decisions.ndim == 1 else decisions.argmax(axis=1)
+        numbers = numbers_of_classes(decisions)
         found: dict[str, Any] = {
             "prediction": Chosen([self._labels[number] for number in numbers.tolist()], self._labels)
         }
