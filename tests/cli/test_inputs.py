@@ -270,6 +270,34 @@ def models(command, folder, frame):
     return numbers, flags
 
 
+    def test_predictions_have_the_ids(self, command, folder, tmp_path):
+        model = folder / "kind.safetensors"
+        labels = command("predict", folder / "csv", "-m", model).stdout.split()
+        given = ("predict", folder / "csv", "-m", model, "--id", "key")
+        lines = command(*given).stdout.splitlines()
+        assert lines[0] == "key\tprediction"
+        assert lines[1:] == [f"k{i}\t{label}" for i, label in enumerate(labels)]
+        command(*given, "--proba", "-o", tmp_path / "p.csv")
+        found = pd.read_csv(tmp_path / "p.csv")
+        assert list(found.columns) == ["key", "prediction", "probability_bad", "probability_good"]
+        assert found["key"].tolist() == [f"k{i}" for i in range(450)]
+        # An id may be a feature of the model, too, and stand among --columns.
+        rows = pd.read_csv(folder / "all.csv")[["age", "score", "city"]]
+        rows.to_csv(tmp_path / "a.csv", index=False)
+        command("train", tmp_path / "a.csv", "--label", "city", *QUICK, "-m", tmp_path / "m.safetensors")
+        given = ("predict", tmp_path / "a.csv", "-m", tmp_path / "m.safetensors", "--id", "age", "--columns", "age")
+        assert command(*given).stdout.splitlines()[0] == "age\tprediction"
+
+    def test_plain_models(self, command, folder, tmp_path):
+        drop = ("--drop", "city", "--drop", "kind", "--drop", "weight")
+        command("train", folder / "csv", *PLAIN, *drop, "--id", "key", "-m", tmp_path / "m.safetensors")
+        assert list(load_model(tmp_path / "m.safetensors").feature_names_in_) == ["score"]
+        given = ("predict", folder / "parquet", "-m", tmp_path / "m.safetensors", "--id", "key", "--columns", "city")
+        lines = command(*given, "--json").stdout.splitlines()
+        assert list(json.loads(lines[7])) == ["key", "city", "prediction"]
+        assert json.loads(lines[7])["key"] == "k7"
+
+
 class TestSeveralLabels:
     def test_the_models_are_those_of_python(self, models, frame):
         X = frame[["age", "city", "score"]]
@@ -285,6 +313,18 @@ class TestSeveralLabels:
         assert [line.split("  ")[0] for line in lines[1:3]] == ["label price", "label area"]
         facts = json.loads(command("train", folder / "several.csv", *given, "--json").stdout)
         assert [output["label"] for output in facts["outputs"]] == ["price", "area"]
+
+    def test_predict(self, command, folder, models, frame):
+        X = frame[["age", "city", "score"]]
+        for path in (folder / "several.csv", folder / "features.csv"):
+            lines = command("predict", path, "-m", models[0], "--id", "age").stdout.splitlines()
+            assert lines[0] == "age\tprediction_price\tprediction_area"
+            found = np.array([line.split("\t")[1:] for line in lines[1:]], float)
+            np.testing.assert_array_equal(found, load_model(models[0]).predict(X))
+        lines = command("predict", folder / "features.csv", "-m", models[1], "--proba", "--json").stdout.splitlines()
+        row, model = json.loads(lines[3]), load_model(models[1])
+        assert [row["prediction_cheap"], row["prediction_old"]] == model.predict(X)[3].tolist()
+        assert [row["probability_cheap"], row["probability_old"]] == model.predict_proba(X)[3].tolist()
 
     def test_evaluate(self, command, folder, models, frame):
         facts = json.loads(command("evaluate", folder / "several.csv", "-m", models[0], "--json").stdout)
@@ -305,7 +345,10 @@ class TestSeveralLabels:
             (("hash", path, tmp_path / "c.safetensors", *two), "which only train, predict and evaluate take"),
             (("evaluate", path, "-m", folder / "kind.safetensors", *two), "predicts one label: name one"),
             (("evaluate", path, "-m", models[0], "--label", "price"), "predicts 2 labels, and the command line names 1"),
-            (("evaluate", path, "-m", models[0], "--report", tmp_path / "r.html"), "a model of one label"),
+            (("predict", path, "-m", models[1], "--scores"), "--scores is for models of one label"),
+            (("predict", path, "-m", models[0], "--proba"), "--proba needs a classifier"),
+            (("evaluate", path, "-m", folder / "kind.safetensors", "--sample-weight", "old", "--slice", "age"), "exclude"),
+            (("evaluate", path, "-m", models[0], "--report", tmp_path / "r.html"), "--report is for models of one label"),
         ):
             assert message in command(*words, status=2).stderr
         for labels, message in (

@@ -161,7 +161,7 @@ class TestColumns:
             assert stream.feature_names == ("x",)
             block = next(stream)
             assert block.X.astype(float).tolist() == [[1], [2]]
-            assert [column.tolist() for column in block.beside] == [["0.5", ""], ["r1", "r2"]]
+            assert {name: column.tolist() for name, column in block.carried.items()} == {"w": ["0.5", ""], "id": ["r1", "r2"]}
             assert stream.place(block, 1).endswith("a.csv, line 3")
 
     def test_numbers_without_names(self, tmp_path):
@@ -170,15 +170,15 @@ class TestColumns:
         for source, id in ((path, ["a", "b"]), (tmp_path / "a.npy", [9, 9])):
             with open_rows(source, label=-1, drop=[2], beside=[("id", "0")], header=None) as stream:
                 block = next(stream)
-                assert (block.X.tolist(), block.y.tolist(), block.beside[0].tolist()) == ([[1], [3]], [2, 4], id)
+                assert (block.X.tolist(), block.y.tolist(), block.carried["0"].tolist()) == ([[1], [3]], [2, 4], id)
                 assert stream.opened.places == (1,)
 
     def test_parquet(self, tmp_path):
         pd.read_csv(io.StringIO(self.CONTENT)).to_parquet(tmp_path / "a.parquet")
         with open_rows(tmp_path / "a.parquet", label="y", drop=["city"], beside=[("id", "id"), ("w", "w")]) as stream:
             block = next(stream)
-            assert (block.X.tolist(), block.beside[0].tolist()) == ([[1], [2]], ["r1", "r2"])
-            assert block.beside[1].tolist() == [0.5, None]
+            assert (block.X.tolist(), block.carried["id"].to_pylist()) == ([[1], [2]], ["r1", "r2"])
+            assert block.carried["w"].to_pylist() == [0.5, None]
             assert stream.place(block, 1).endswith("a.parquet, row 1")
 
     def test_only_some_features(self, tmp_path):

@@ -20,7 +20,7 @@ from ..tabular import load_model
 from ._errors import tell
 from ._hashing import codes_of
 from ._options import KnownLabel, RowsOptions, open_input
-from ._tables import TableReader
+from ._tables import NumberReader, TableReader
 
 STEP_BYTES = 1 << 25  # of rows or values that are predicted at a time
 VALUE_BYTES = 100  # of a value of a class, as a number and as text
@@ -52,10 +52,13 @@ class FilePredictor:
         self.labels: list[str | int] = [] if None in labels else labels
 
     @contextmanager
-    def open(self, path: list[str], options: RowsOptions, *, ignore_labels: bool) -> Iterator[RowStream]:
+    def open(
+        self, path: list[str], options: RowsOptions, *, ignore_labels: bool, carry: list[str] | None = None
+    ) -> Iterator[RowStream]:
         """Open files of rows, whose columns ``parts`` then matches with the features of the model.
 
-        The files may have the label columns that the model was trained with.
+        The files may have the label columns that the model was trained with. ``carry`` names further columns of a
+        table.
         """
         features = None
         if hasattr(self.model, "feature_names_in_"):
@@ -63,7 +66,9 @@ class FilePredictor:
             left_out = {column.name for column in columns if column.choice == "dropped"}
             features = tuple(name for name in map(str, self.model.feature_names_in_) if name not in left_out)
         known = KnownLabel(self.labels, int(self.model.n_features_in_), ignore_labels, features)
-        with open_input(path, options, as_table=self.is_tabular, known=known, several_labels=True) as stream:
+        as_table = self.is_tabular or bool(carry)
+        with open_input(path, options, as_table=as_table, known=known, several_labels=True, carry=carry) as stream:
+            self._carried = list(carry or ())
             self._attach(stream, header_known=options.header is not None)
             yield stream
 
@@ -73,10 +78,14 @@ class FilePredictor:
             self._table = TableReader(self._one_output, stream, header_known=header_known)
             return
         self._hasher = self.model.hasher_.hasher
+        self._numbers = None
         names = getattr(self.model, "feature_names_in_", None)
         self._columns = feature_columns(names, stream, "the model was trained on")
         if hasattr(self.model, "feature_names_in_"):
             del self.model.feature_names_in_  # the columns are in their order now, and have no names
+        if stream.is_table:
+            self._numbers = NumberReader(stream, self._columns, self._carried, self.model.n_features_in_)
+            self._columns = None
 
     def parts(self, block: RowBlock) -> Iterator[tuple[Any, Array | None]]:
         """Yield a block as the model takes it, and its labels, a part at a time.
@@ -86,7 +95,8 @@ class FilePredictor:
         if self.is_tabular:
             yield self._table.read(block.X), None if block.y is None else np.asarray(block.y)
             return
-        X = block.X if self._columns is None else block.X[:, self._columns]
+        X = block.X if self._numbers is None else self._numbers.read(block.X)
+        X = X if self._columns is None else X[:, self._columns]
         width = self.model.n_features_in_
         if isinstance(X, np.ndarray) and X.shape[1] != width:
             raise InputError(
@@ -137,6 +147,11 @@ class FilePredictor:
             )
         for rows in row_batches(X.shape[0], max(row_bytes, 8 * X.shape[1] * makes_dense), STEP_BYTES):
             yield rows, X[rows].toarray() if makes_dense else X[rows]
+
+
+def numbers_of_classes(decisions: Array) -> Array:
+    """Return the classes that ``predict`` chooses, without the work of computing the decision values again."""
+    return (decisions > 0).astype(np.intp) if decisions.ndim == 1 else decisions.argmax(axis=1)
 
 
 def feature_columns(wanted: Any, stream: RowStream, which: str) -> list[int] | None:

@@ -17,6 +17,14 @@ if TYPE_CHECKING:
 # The formats that kernelsketch.formats reads, repeated here because a help screen must not import it.
 FORMATS = ("libsvm", "csv", "tsv", "parquet", "arrow", "npy", "npz", "codes")
 
+TABLE_FORMATS = (
+    "csv",
+    "tsv",
+    "jsonl",
+    "parquet",
+    "text",
+)  # that formats.open_table writes, repeated for the same reason
+
 
 def _column(text: str) -> str | int:
     return int(text) if re.fullmatch(r"-?\d+", text) else text
@@ -226,20 +234,21 @@ def open_input(
     known: KnownLabel | None = None,
     several_labels: bool = False,
     drops: bool = True,
+    carry: list[str] | None = None,
 ) -> RowStream:
     """Open files of rows, or standard input, as a stream of blocks; ``as_table`` reads tables as they are.
 
     ``known`` are the label columns of a model, which apply if the command line names none; the file may lack them.
-    Blocks have the columns that :func:`columns_beside` lists beside their features. Without ``drops`` the command
-    leaves columns out itself, apart from those that not all files have.
+    Blocks carry the columns that :func:`columns_beside` lists and those of ``carry``, which may be features, beside X.
+    Without ``drops`` the command leaves columns out itself, apart from those that not all files have.
     """
     from ..formats import open_rows, row_files
 
-    labels, features_beside, ignored = options.labels, None, False
+    labels, features_beside, ignored = options.labels, None, known is not None and known.ignored
     if len(labels) > 1 and not several_labels:
         raise UsageError("--label is given several times, which only train, predict and evaluate take: name one label.")
     if not labels and known is not None and known.columns:
-        labels, features_beside, ignored = known.columns, known.n_features, known.ignored
+        labels, features_beside = known.columns, known.n_features
     check_threads(options)
     return open_rows(
         row_files([path] if isinstance(path, str) else path),
@@ -256,6 +265,7 @@ def open_input(
         label_beside=features_beside,
         ignore_labels=ignored,
         batch_bytes=options.batch_bytes,
+        carry=carry,
         drop=options.drop if drops else None,
         optional=None if drops else options.drop,
         beside=[*(("label", label) for label in labels[1:]), *columns_beside(options)],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,24 +17,21 @@ from ._options import RowsOptions, columns_beside
 class RowColumns:
     """The columns beside the features of the blocks of a stream."""
 
-    def __init__(self, stream: RowStream, options: RowsOptions, n_labels: int) -> None:
-        self._stream = stream
-        names = [*["label"] * max(0, n_labels - 1), *(name for name, _ in columns_beside(options))]
-        self._places = {name: place for place, name in enumerate(names) if name != "label"}
-        self._labels = range(max(0, n_labels - 1))  # places of the labels after the first
-        self._columns = dict(columns_beside(options))
+    def __init__(self, stream: RowStream, options: RowsOptions, labels: Sequence[Any] = ()) -> None:
+        self._stream, self._columns = stream, dict(columns_beside(options))
+        self._labels = [str(label) for label in labels[1:]]
         self._total = 0.0
 
     def weights(self, block: RowBlock) -> Array | None:
         """Return the weights of the rows, or None if the command line names no column of weights."""
-        place = self._places.get("sample_weight")
-        if place is None:
+        column = self._columns.get("sample_weight")
+        if column is None:
             return None
-        found = self._numbers(block, block.beside[place], f"the weight, column {self._columns['sample_weight']!r},")
+        found = self._numbers(block, self._values(block, column), f"the weight, column {column!r},")
         if (found < 0).any():
             row = int(np.argmax(found < 0))
             raise InputError(
-                f"{self._stream.place(block, row)}: the weight, column {self._columns['sample_weight']!r}, is "
+                f"{self._stream.place(block, row)}: the weight, column {column!r}, is "
                 f"{found[row]:g}. Weights must not be negative: change it, or drop the row with the weight 0."
             )
         self._total += float(found.sum())
@@ -49,8 +46,7 @@ class RowColumns:
 
     def ids(self, block: RowBlock) -> Array | None:
         """Return the ids of the rows as objects, or None if the command line names no column of ids."""
-        place = self._places.get("id")
-        return None if place is None else np.asarray(block.beside[place])
+        return self._values(block, self._columns["id"]) if "id" in self._columns else None
 
     def whole_ids(self, block: RowBlock) -> Array | None:
         """Return ids that are whole numbers."""
@@ -74,11 +70,23 @@ class RowColumns:
         if not self._labels or block.y is None:
             return block.y
         columns = [self._floats(block, block.y, 0)]
-        for place in self._labels:
-            if block.beside[place] is None:
-                raise InputError(f"{self._stream.name} lacks one of the labels: name those that it has with --label.")
-            columns.append(self._floats(block, block.beside[place], place + 1))
+        for number, name in enumerate(self._labels, 1):
+            if name not in block.carried:
+                raise InputError(
+                    f"{self._stream.name} has no column {name!r}, which is a label of the model: name the columns of "
+                    "all labels with --label, in the order of the training."
+                )
+            columns.append(self._floats(block, self._values(block, name), number))
         return np.column_stack(columns)
+
+    def _values(self, block: RowBlock, column: str) -> Array:
+        """Return the values of a column as objects; those of Parquet and Arrow may be None."""
+        values = block.carried[column]
+        if isinstance(values, np.ndarray):
+            return values
+        found = np.empty(len(values), object)
+        found[:] = values.to_pylist()
+        return found
 
     def _floats(self, block: RowBlock, values: Any, number: int) -> Array:
         y = np.asarray(values)

@@ -20,6 +20,7 @@ _arrow.py, _npy.py, _npz.py           columns by pyarrow, arrays by NumPy
 _codes.py                             packed codes
 _documents.py                         records with a text, in files or folders; read, and written as they are
 _folder.py                            the files of a folder of texts or of parts of a table, and whether they have changed
+_table_writer.py                      columns of values as CSV, TSV, JSONL, Parquet or text
 _native_text.py                       the only calls to native code: parsing and writing of text
 ====================================  =================================================================================
 
@@ -36,11 +37,14 @@ from ._open import open_rows
 from ._parts import PartStream
 from ._source import endings
 from ._stream import NotNumbersError, RowBlock, RowStream
+from ._table_writer import TABLE_FORMATS, Chosen, open_table, table_format
 from ._write import encoded, open_target, open_text, write_rows
 
 __all__ = [
     "READABLE",
     "TABLES",
+    "TABLE_FORMATS",
+    "Chosen",
     "DocumentStream",
     "DocumentWriter",
     "Documents",
@@ -57,9 +61,11 @@ __all__ = [
     "is_pattern",
     "joined_labels",
     "open_rows",
+    "open_table",
     "open_target",
     "open_text",
     "row_files",
+    "table_format",
     "text_files",
     "too_long",
     "words",

@@ -147,15 +147,15 @@ class _ArrowColumns:
         if label is None and LABEL in names and _is_sparse(names):
             label = LABEL
         self._label, self._schema = label, schema
-        self._beside = [None if place is None else names[place] for place in columns.beside]
         self._features = [feature for place in columns.features if (feature := names[place]) != label]
         if len(set(names)) < len(names):
             raise InputError(f"{name} has several columns of the same name: rename them.")
         if not self._features:
             raise InputError(f"{name} has no column besides the label: a row needs at least one feature.")
         self.sparse = _is_sparse(names)
-        others = [other for other in dict.fromkeys((label, *self._beside)) if other is not None]
-        self.used = [*((INDICES, VALUES) if self.sparse else self._features), *others]
+        self._carried = {column: names[place] for column, place in columns.carried.items()}
+        others = [other for other in (label, *self._carried.values()) if other is not None]
+        self.used = list(dict.fromkeys([*((INDICES, VALUES) if self.sparse else self._features), *others]))
         if self.sparse:
             value_type = schema.field(VALUES).type
             if not all(self._pa.types.is_list(schema.field(part).type) for part in (INDICES, VALUES)):
@@ -209,8 +209,8 @@ class _ArrowColumns:
                 has_labels = self._label is not None and not self._ignore_labels
                 y = self._labels(part.column(self._label), done) if has_labels else None
                 self._check(X, done, y)
-                beside = tuple(None if one is None else _objects(part.column(one)) for one in self._beside)
-                yield RowBlock(X, y, beside=beside)
+                carried = {column: part.column(one) for column, one in self._carried.items()}
+                yield RowBlock(X, y, None, carried)
                 start, done = start + rows, done + rows
 
     def _rows_from(self, batch: Any, start: int) -> int:
@@ -288,13 +288,6 @@ class _ArrowColumns:
                 f"{MOST_LENGTH}. Use shorter names."
             )
         return numbered_texts(names.to_pylist(), numbers, self._block_bytes)
-
-
-def _objects(column: Any) -> Array:
-    """Return the values of a column as objects, None for those that are missing."""
-    found = np.empty(len(column), object)
-    found[:] = column.to_pylist()
-    return found
 
 
 class _ArrowTable(_ArrowColumns):

@@ -171,14 +171,12 @@ class CsvColumns:
                 X.flat[k] = number
         return X[:good], [] if label is None else [cells[label] for cells in rows[:good]], fault
 
-    def beside(self, batch: Batch, count: int) -> list[Array | None]:
-        """Return the cells of the columns beside the features, of the first rows of a batch."""
-        found: list[Array | None] = []
-        for place in self.columns.beside:
-            cells = None if place is None else np.empty(count, object)
-            if cells is not None:
-                cells[:] = [row[place] for row in batch.rows[:count]]
-            found.append(cells)
+    def carried(self, batch: Batch, count: int) -> dict[str, Array]:
+        """Return the cells of the columns that are carried beside the first rows of a batch."""
+        found = {}
+        for name, place in self.columns.carried.items():
+            found[name] = np.empty(count, object)
+            found[name][:] = [row[place] for row in batch.rows[:count]]
         return found
 
 

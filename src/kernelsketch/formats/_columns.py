@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from operator import itemgetter
 from typing import Any
 
 from ..exceptions import InputError, Setting
-from ._stream import Options, label_column
+from ._stream import Options, label_column, shown_names
 
 _WHOLE = re.compile(r"-?\d+")
+Names = tuple[str, ...] | None
 
 
 @dataclass(frozen=True)
 class Columns:
-    """The numbers of the columns of a file: the label, those beside the features, and the features."""
+    """The numbers of the columns of a file: the label, those that are carried beside X, by name, and the features."""
 
     width: int
     label: int | None
-    beside: tuple[int | None, ...]  # in the order of ``Options.beside``; None for one that may be missing, and is
+    carried: dict[str, int]
     features: tuple[int, ...]
 
     @property
@@ -35,46 +37,59 @@ class Columns:
         return lambda cells: [cells[place] for place in self.features]
 
 
-def columns_of(options: Options, names: tuple[str, ...] | None, width: int, name: str) -> Columns:
+def columns_of(options: Options, names: Names, width: int, name: str) -> Columns:
     """Find the columns that the options name in a file of so many columns, which may have names."""
     label = label_column(options, names, width, name)
-    beside = tuple(_beside(option, column, options, names, width, name) for option, column in options.beside or ())
-    for (option, column), place in zip(options.beside or (), beside, strict=True):
-        if place is not None and place == label:
-            raise InputError(
-                Setting(option, column), f": this column of {name} is the label already. Name another one.",
-                parameter=option,
-            )  # fmt: skip
-    dropped = set()
-    for column in options.drop or ():
-        if isinstance(column, str) and names is not None and column not in names:
-            if options.part_of is not None or column in options.optional:  # another part has it
-                continue
-        dropped.add(_place(column, "drop", names, width, name))
-    if label in dropped:
+    carried = {column: _place(column, "carry", names, width, name) for column in options.carry or ()}
+    beside = dict(_beside(options, names, width, name, label))
+    dropped = set(_dropped(options, names, width, name))
+    if label is not None and label in dropped:
         raise InputError(Setting("drop", options.label), f": this column of {name} is the label.", parameter="drop")
-    others = dropped | {label} | set(beside)
+    others = {*dropped, *beside.values(), label}
     if options.features is not None and names is not None and set(options.features) <= set(names):
         others = {place for place, column in enumerate(names) if column not in options.features} | {label}
-    return Columns(width, label, beside, tuple(place for place in range(width) if place not in others))
+    return Columns(width, label, carried | beside, tuple(place for place in range(width) if place not in others))
 
 
 def _beside(
-    option: str, column: str | int, options: Options, names: tuple[str, ...] | None, width: int, name: str
-) -> int | None:
-    may_be_missing = option == "label" and options.label_beside is not None
-    if may_be_missing and (names is None or column not in names):
-        return None
-    return _place(column, option, names, width, name)
+    options: Options, names: Names, width: int, name: str, label: int | None
+) -> Iterator[tuple[str, int]]:
+    for option, column in options.beside or ():
+        if option == "label" and options.label_beside is not None and column not in (names or ()):
+            continue  # a further label, which may be missing
+        place = _place(column, option, names, width, name)
+        if place == label:
+            raise InputError(
+                Setting(option, column),
+                f": this column of {name} is the label already. Name another one.",
+                parameter=option,
+            )
+        yield str(column), place
 
 
-def _place(column: str | int, option: str, names: tuple[str, ...] | None, width: int, name: str) -> int:
+def _dropped(options: Options, names: Names, width: int, name: str) -> Iterator[int]:
+    for column in options.drop or ():
+        # of several files, another one may have the column
+        if isinstance(column, str) and names is not None and column not in names:
+            if options.part_of is not None or column in options.optional:
+                continue
+        yield _place(column, "drop", names, width, name)
+
+
+def _place(column: str | int, option: str, names: Names, width: int, name: str) -> int:
     """Return the number of a column, which is named by its name or, in a file without names, by its number."""
-    given: str | int = int(column) if names is None and _WHOLE.fullmatch(str(column)) else column
-    try:
-        place = label_column(Options(label=given), names, width, name)
-    except InputError as error:
-        first, *more = error.message.parts
-        raise InputError(Setting(option, column), *more, parameter=option) from None
-    assert place is not None
-    return place
+    if names is None and _WHOLE.fullmatch(str(column)):
+        if -width <= int(column) < width:
+            return int(column) % width
+    elif names is not None and isinstance(column, int) and -width <= column < width:
+        return column % width
+    elif names is not None and list(names).count(str(column)) == 1:
+        return names.index(str(column))
+    given = Setting(option, column)
+    if names is None:
+        what = f": {name} has no column names, but {width} columns. Pass 0 to {width - 1}."
+        raise InputError(given, what, parameter=option)
+    near = [] if column in names else get_close_matches(str(column), names, n=3)
+    hint = f"The nearest: {', '.join(map(repr, near))}." if near else f"Its columns are {shown_names(names)}."
+    many = "several columns" if column in names else "no column"
+    raise InputError(given, f": {name} has {many} of that name. {hint}", parameter=option)

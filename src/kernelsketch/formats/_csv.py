@@ -94,7 +94,8 @@ def _has_header(cells: list[str], options: Options, name: str) -> bool:
     if first is None:
         is_named = isinstance(options.label, str) and (options.label_beside is None or options.label in stripped)
         is_named = is_named or any(isinstance(column, str) and column in stripped for column in options.drop or ())
-        return is_named or any(column in stripped for _, column in options.beside or ()) or looks_so
+        named = {*(options.carry or ()), *(column for _, column in options.beside or ())}
+        return is_named or not named.isdisjoint(stripped) or looks_so
     if first.columns is not None and set(stripped) == set(first.columns):
         return True
     if looks_so != (first.columns is not None):
@@ -152,8 +153,8 @@ def _table_blocks(start: _Start, options: Options) -> Iterator[RowBlock]:
             X = cells[:, table.columns.features]
         if fault is not None:
             raise fault
-        beside = tuple(table.beside(batch, good))
-        yield RowBlock(X, y, beside=beside, lines=batch.lines(good) if beside else None)
+        carried = table.carried(batch, good)
+        yield RowBlock(X, y, None, carried, batch.lines(good) if carried else None)
 
 
 class _Reader:
@@ -170,10 +171,10 @@ class _Reader:
         self._smooth = True  # whether native code took all that it was given, the last time
         self._labels = LabelColumn(options.text_labels, options.block_bytes, ignored=options.ignore_labels)
         self._block_bytes = options.block_bytes
-        self._is_native = self._table.columns.are_usual
+        self._is_native = self._table.columns.are_usual and not self._table.columns.carried
         if not self._is_native:
             self._turn = self._step
-        self._beside: list[list[Any]] = []  # of the batches of a block
+        self._carried: list[dict[str, Any]] = []  # of the batches of a block
         self._ends: list[Array] = []
 
     def blocks(self) -> Iterator[RowBlock]:
@@ -192,15 +193,16 @@ class _Reader:
             if not count:
                 return
             X.resize((count, self._width), refcheck=False)
-            yield RowBlock(X, joined_labels(ys, self._block_bytes) if ys else None, None, *self._taken_beside())
+            y = joined_labels(ys, self._block_bytes) if ys else None
+            yield RowBlock(X, y, None, *self._taken_carried())
 
-    def _taken_beside(self) -> tuple[tuple[Any, ...], Array | None]:
-        """Return the columns beside the features of a block, and the lines of its rows."""
+    def _taken_carried(self) -> tuple[dict[str, Any], Array | None]:
+        """Return the columns that are carried beside the rows of a block, and the lines of these rows."""
         if not self._ends:
-            return (), None
-        beside = tuple(None if part[0] is None else np.concatenate(part) for part in zip(*self._beside, strict=True))
-        lines, self._beside, self._ends = np.concatenate(self._ends), [], []
-        return beside, lines
+            return {}, None
+        carried = {name: np.concatenate([part[name] for part in self._carried]) for name in self._carried[0]}
+        lines, self._carried, self._ends = np.concatenate(self._ends), [], []
+        return carried, lines
 
     def _by_python(self, X: Array, ys: list[Array]) -> int:
         undecided = self._table.label is not None and self._labels.text is None
@@ -213,8 +215,8 @@ class _Reader:
         if fault is not None:
             raise fault
         X[: len(found)] = found
-        if self._table.columns.beside:
-            self._beside.append(self._table.beside(batch, len(found)))
+        if self._table.columns.carried:
+            self._carried.append(self._table.carried(batch, len(found)))
             self._ends.append(batch.lines(len(found)))
         return len(found)
 

@@ -127,8 +127,7 @@ def _blocks(
         X = as_floats(block if len(columns.features) == width else block[:, columns.features], dtype)
         check_block(X, done, source.name, y)
         done += len(block)
-        beside = tuple(None if place is None else block[:, place].astype(object) for place in columns.beside)
-        yield RowBlock(X, y, beside=beside)
+        yield RowBlock(X, y, None, {name: block[:, place] for name, place in columns.carried.items()})
     if source.path is None:
         _refuse_more(source)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import fields
 from typing import Any
 
@@ -40,6 +40,7 @@ _TAKES = {
     "delimiter": {"csv", "tsv"},
     "zero_based": {"libsvm"},
     "text_labels": {"libsvm", "csv", "tsv"},
+    "carry": {"csv", "tsv", "parquet", "arrow"},
     "drop": {"csv", "tsv", "parquet", "arrow", "npy"},
     "beside": {"csv", "tsv", "parquet", "arrow", "npy"},
     "encoding": {"libsvm", "csv", "tsv"},
@@ -63,6 +64,7 @@ def open_rows(
     label_beside: int | None = None,
     ignore_labels: bool = False,
     batch_bytes: int | None = None,
+    carry: Sequence[str] | None = None,
     drop: Any = None,
     beside: Any = None,
     features: Any = None,
@@ -111,20 +113,25 @@ def open_rows(
         Number of features beside the label. If it is given, the label column may be missing: it is there if a column
         has its name or, if ``label`` is a number, if the file has exactly one column more.
     ignore_labels : bool, default=False
-        Leave the label column out without looking at its values, which may be missing.
+        Leave the label column out without looking at its values, which may be missing. Lines of LIBSVM text may then
+        begin with a pair, without a label.
     batch_bytes : int, optional
         Largest size in memory of a batch of rows of Parquet or Arrow: a larger one is refused. A batch is what pyarrow
         decodes at a time, and a few kilobytes of a file may hold gigabytes of it. The bound works on Linux, and holds
         for all threads of the process while a batch is decoded. It is exact if the environment has
         ``ARROW_DEFAULT_MEMORY_POOL=system``, because pyarrow's own pool reserves 1 GB in advance. By default
         there is no bound.
+    carry : sequence of str, optional
+        Columns of a table to return besides X, as they are, in ``carried`` of each block: their names or, in a file
+        without names, their numbers from 0 as strings. They may be features, the label, or neither, and need
+        ``as_table``.
     drop : list of str or int, optional
         Columns that are left out, by name or, in a file without names, by number.
     beside : list of pairs, optional
-        Columns that are no features but are read, too, as ``beside`` of a block: pairs of the parameter that an error
-        names, such as ``"sample_weight"``, and the column.
+        Columns to return in ``carried`` of each block that are no features: pairs of the parameter that an error names,
+        such as ``"sample_weight"``, and the column.
     features : list of str, optional
-        The only columns that are features, if the file has columns of all these names; also those of ``beside``.
+        The only columns that are features, if the file has columns of all these names. They may be in ``beside``.
     encoding : str, optional
         Encoding of text, such as ``"latin-1"`` or ``"utf-16"``. The default is UTF-8.
     optional : list of str, optional
@@ -158,6 +165,7 @@ def open_rows(
         label_beside=None if label_beside is None else check_positive_int(label_beside, "label_beside"),
         ignore_labels=bool(_flag(ignore_labels, "ignore_labels")),
         batch_bytes=None if batch_bytes is None else check_positive_int(batch_bytes, "batch_bytes"),
+        carry=_carry(carry, as_table),
         drop=tuple(drop) if drop else None,
         beside=tuple(beside) if beside else None,
         features=None if features is None else tuple(features),
@@ -195,7 +203,7 @@ def _check_takes(found: str, opened: Source, options: Options) -> None:
         if found in takers or value is None:
             continue
         name, shown = (value[0] if field.name == "beside" else (field.name, value))
-        shown = shown[0] if field.name == "drop" else shown
+        shown = shown[0] if field.name in ("drop", "carry") else shown
         raise InputError(
             Setting(name, shown),
             f" does not apply to {opened.name}, whose format is {found}: leave it out. It applies to "
@@ -210,6 +218,16 @@ def _label(label: Any) -> str | int | None:
     if isinstance(label, bool) or not isinstance(label, numbers.Integral):
         raise InputTypeError(Setting("label"), f" must be the name or the number of a column, got {label!r}.")
     return int(label)
+
+
+def _carry(names: Any, as_table: bool) -> tuple[str, ...] | None:
+    if names is None or not len(names):
+        return None
+    if isinstance(names, str) or not all(isinstance(name, str) for name in names):
+        raise InputTypeError(Setting("carry"), f" must be a list of names of columns, got {names!r}.")
+    if not as_table:
+        raise InputError(Setting("carry", names[0]), " needs ", Setting("as_table", True), ".", parameter="carry")
+    return tuple(dict.fromkeys(names))
 
 
 def _dtype(dtype: Any) -> Any:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import IO, Any
 
 import numpy as np
@@ -30,17 +30,17 @@ class RowBlock:
         The labels, numbers or strings; None if the file has none.
     qid : array or None
         The query ids of LIBSVM text, -1 for a row without one; None if no row of the block has one.
-    beside : tuple of arrays or None
-        Columns that are read beside the features, in the order of ``beside`` of :func:`.open_rows`: objects, which are
-        text in CSV and None for missing values in Parquet and Arrow. None stands for labels that the file lacks.
+    carried : dict
+        The columns that ``carry`` and ``beside`` of :func:`.open_rows` name, by name and in this order: arrays of text
+        for CSV and TSV, pyarrow arrays for Parquet and Arrow.
     lines : array or None
-        The line of CSV where each row ends, if columns are read beside the features.
+        The line of CSV where each row ends, if there are such columns.
     """
 
     X: Any
     y: Array | None = None
     qid: Array | None = None
-    beside: tuple[Any, ...] = ()
+    carried: dict[str, Any] = field(default_factory=dict)
     lines: Array | None = None
 
     def __iter__(self) -> Iterator[Any]:
@@ -78,6 +78,7 @@ class Options:
     label_beside: int | None = None
     ignore_labels: bool = False
     batch_bytes: int | None = None
+    carry: tuple[str, ...] | None = None
     drop: tuple[str | int, ...] | None = None
     beside: tuple[tuple[str, str | int], ...] | None = None  # pairs of the option that names a column, and the column
     features: tuple[str, ...] | None = None
@@ -221,7 +222,8 @@ def _with_text_labels(blocks: Iterator[RowBlock], block_bytes: int) -> Iterator[
             rows = slice(start, start + step)
             X = block.X.slice(start, step) if hasattr(block.X, "to_batches") else block.X[rows]
             qid, lines = (None if part is None else part[rows] for part in (block.qid, block.lines))
-            yield RowBlock(X, block.y[rows].astype(np.str_), qid, tuple(one if one is None else one[rows] for one in block.beside), lines)
+            carried = {name: values[rows] for name, values in block.carried.items()}
+            yield RowBlock(X, block.y[rows].astype(np.str_), qid, carried, lines)
 
 
 def float_dtype(stored: Any, wanted: Any) -> Any:
@@ -275,15 +277,20 @@ def label_column(options: Options, names: tuple[str, ...] | None, width: int, na
         if names is None:
             raise InputError(Setting("label", label), f": {name} has no column names. Pass the number of the column.")
         if names.count(label) != 1:
-            shown = ", ".join(map(repr, names[:20])) + (", ..." if len(names) > 20 else "")
             what = "several columns" if label in names else "no column"
-            raise InputError(Setting("label", label), f": {name} has {what} of that name. Its columns are {shown}.")
+            raise InputError(
+                Setting("label", label), f": {name} has {what} of that name. Its columns are {shown_names(names)}."
+            )
         return names.index(label)
     if not -width <= label < width:
         raise InputError(
             Setting("label", label), f": {name} has {width} columns. Pass 0 to {width - 1}, or -1 for the last."
         )
     return label % width
+
+
+def shown_names(names: Sequence[str]) -> str:
+    return ", ".join(map(repr, names[:20])) + (", ..." if len(names) > 20 else "")
 
 
 def wrong_width(name: str, found: str, options: Options) -> InputError:

@@ -17,11 +17,10 @@ from .._scores import ClassScores, ValueScores
 from ..commands.evaluate import Evaluate
 
 
-def one_label(task: Evaluate) -> int:
-    """Return the number of label columns of a model of one label; refuse more."""
+def check_one_label(task: Evaluate) -> None:
+    """Refuse several labels for a model of one."""
     if len(task.labels) > 1:
         raise UsageError(f"--label is given {len(task.labels)} times, but {task.model} predicts one label: name one.")
-    return 1
 
 
 def evaluate_several(task: Evaluate, predictor: FilePredictor) -> None:
@@ -33,8 +32,9 @@ def evaluate_several(task: Evaluate, predictor: FilePredictor) -> None:
             f"{task.model} predicts {n_outputs} labels, and the command line names {len(names)}: pass --label for each "
             "of them, in the order of the training."
         )
-    if task.report is not None:
-        raise UsageError("--report is the page of a model of one label: leave it out.")
+    for name in ("report", "positive", "slice"):
+        if getattr(task, name):
+            raise UsageError(f"--{name} is for models of one label: leave it out, or train a model for each label.")
     classes = None if predictor.is_regressor else np.array([0, 1])
     scores: list[Any] = [ValueScores() for _ in names]
     if classes is not None:
@@ -43,7 +43,7 @@ def evaluate_several(task: Evaluate, predictor: FilePredictor) -> None:
         ProgressMeter("evaluating", task.quiet) as meter,
         predictor.open(task.inputs, task, ignore_labels=False) as stream,
     ):
-        counted, columns = CountedRows(stream, meter), RowColumns(stream, task, n_outputs)
+        counted, columns = CountedRows(stream, meter), RowColumns(stream, task, names)
         for block in counted:
             if block.y is None:
                 raise InputError(f"{task.input} has no labels. Name their columns with --label, once for each.")
@@ -73,5 +73,5 @@ def _add(scores: list[Any], Y: Any, made: Any, X: Any, weights: Any, name: str) 
         if probabilities is None:
             one.add(y, answers, name, weights)
         else:
-            p = probabilities[:, number]
-            one.add(y, answers, np.column_stack([1 - p, p]), name, weights)
+            both = np.column_stack([1 - probabilities[:, number], probabilities[:, number]])
+            one.add(y, answers.astype(np.intp), both, name, are_probabilities=True, weights=weights)

@@ -51,7 +51,7 @@ def build(task: Build) -> None:
         _open(task, shingles, [str(task.index)]) as stream,
     ):
         counted = CountedRows(stream, meter)
-        made = _indexed(made, counted, task, task.recall, RowColumns(stream, task, 1))
+        made = _indexed(made, counted, task, task.recall, RowColumns(stream, task))
         names = stream.feature_names
     if names is not None:
         made.feature_names_in_ = np.array(names, dtype=object)

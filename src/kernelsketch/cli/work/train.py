@@ -96,7 +96,7 @@ def _train_plain(task: Train, stream: RowStream, meter: ProgressMeter) -> tuple[
     counted = CountedRows(stream, meter)
     # Before the first block is read. Blocks need so little that the error of too little memory waits for their number.
     budget = memory_left(task, reading=False, least=1 << 25 if task.cv else None)
-    rows = _TimedBlocks(counted, task, RowColumns(stream, task, 1))
+    rows = _TimedBlocks(counted, task, RowColumns(stream, task))
     made = _new_estimator(task, _hash_parameters(task, rows))
     if task.cv:
         _fit_in_memory(made, rows, task, budget, meter)

@@ -48,7 +48,7 @@ CODE_BYTES = 2  # of a hash of a row, with the copies for folds: measured
 def train_table(task: Train, stream: RowStream, meter: ProgressMeter) -> tuple[dict[str, Any], dict[str, str]]:
     """Train on a table, save the model, and return facts about it, also as lines."""
     counted = CountedRows(stream, meter)
-    X, y, weights = _read(task, counted, RowColumns(stream, task, len(task.labels)))
+    X, y, weights = _read(task, counted, RowColumns(stream, task, task.labels))
     read_seconds = meter.seconds
     parameters: dict[str, Any] = {"effort": task.effort, "budget": task.budget}
     parameters |= {"random_state": task.seed, "n_jobs": task.threads}
