@@ -269,7 +269,6 @@ def models(command, folder, frame):
         command("train", folder / "several.csv", *named, *left_out, *more, *QUICK, "-m", model)
     return numbers, flags
 
-
     def test_predictions_have_the_ids(self, command, folder, tmp_path):
         model = folder / "kind.safetensors"
         labels = command("predict", folder / "csv", "-m", model).stdout.split()
@@ -344,11 +343,20 @@ class TestSeveralLabels:
             (("train", path, *two, "--plain", *model), "--label is given several times, which only tables"),
             (("hash", path, tmp_path / "c.safetensors", *two), "which only train, predict and evaluate take"),
             (("evaluate", path, "-m", folder / "kind.safetensors", *two), "predicts one label: name one"),
-            (("evaluate", path, "-m", models[0], "--label", "price"), "predicts 2 labels, and the command line names 1"),
+            (
+                ("evaluate", path, "-m", models[0], "--label", "price"),
+                "predicts 2 labels, and the command line names 1",
+            ),
             (("predict", path, "-m", models[1], "--scores"), "--scores is for models of one label"),
             (("predict", path, "-m", models[0], "--proba"), "--proba needs a classifier"),
-            (("evaluate", path, "-m", folder / "kind.safetensors", "--sample-weight", "old", "--slice", "age"), "exclude"),
-            (("evaluate", path, "-m", models[0], "--report", tmp_path / "r.html"), "--report is for models of one label"),
+            (
+                ("evaluate", path, "-m", folder / "kind.safetensors", "--sample-weight", "old", "--slice", "age"),
+                "exclude",
+            ),
+            (
+                ("evaluate", path, "-m", models[0], "--report", tmp_path / "r.html"),
+                "--report is for models of one label",
+            ),
         ):
             assert message in command(*words, status=2).stderr
         for labels, message in (

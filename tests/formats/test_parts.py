@@ -62,16 +62,16 @@ class TestText:
 
     def test_schemas_are_compared_before_rows_are_read(self, tmp_path):
         paths = written(tmp_path, a_csv="x,y\n1,bad\n", b_csv="x,y\n1,2\n", c_csv="x\n1\n")
-        with pytest.raises(InputError, match="c.csv has no column 'y'"):
+        with pytest.raises(InputError, match=r"c.csv has no column 'y'"):
             open_rows(paths)
 
     def test_parts_without_names(self, tmp_path):
         paths = written(tmp_path, a_csv="1,2\n", b_csv="3,4\n", c_csv="3,4,5\n", d_csv="x,y\n1,2\n")
         with open_rows(paths[:2]) as stream:
             assert np.concatenate([block.X for block in stream]).tolist() == [[1, 2], [3, 4]]
-        with pytest.raises(InputError, match="c.csv has 3 columns of features, but .*a.csv has 2"):
+        with pytest.raises(InputError, match=r"c.csv has 3 columns of features, but .*a.csv has 2"):
             open_rows(paths[:3])
-        with pytest.raises(InputError, match="d.csv begins with a line of names, but .*a.csv has none"):
+        with pytest.raises(InputError, match=r"d.csv begins with a line of names, but .*a.csv has none"):
             open_rows([paths[0], paths[3]])
 
     def test_labels_are_all_text_or_all_numbers(self, tmp_path):
@@ -144,7 +144,7 @@ class TestTables:
         a, b, c = (tmp_path / f"{name}.safetensors" for name in "abc")
         with open_rows([a, b]) as stream:
             assert sum(len(block.X) for block in stream) == 8
-        with pytest.raises(InputError, match="c.safetensors holds codes of another hash"):
+        with pytest.raises(InputError, match=r"c.safetensors holds codes of another hash"):
             list(open_rows([a, c]))
 
 
@@ -161,7 +161,10 @@ class TestColumns:
             assert stream.feature_names == ("x",)
             block = next(stream)
             assert block.X.astype(float).tolist() == [[1], [2]]
-            assert {name: column.tolist() for name, column in block.carried.items()} == {"w": ["0.5", ""], "id": ["r1", "r2"]}
+            assert {name: column.tolist() for name, column in block.carried.items()} == {
+                "w": ["0.5", ""],
+                "id": ["r1", "r2"],
+            }
             assert stream.place(block, 1).endswith("a.csv, line 3")
 
     def test_numbers_without_names(self, tmp_path):
@@ -198,9 +201,9 @@ class TestColumns:
             with pytest.raises(InputError, match=message) as found:
                 open_rows(path, **options)
             assert found.value.parameter in ("drop", "id")
-        with pytest.raises(InputError, match="drop='x' does not apply to .*whose format is libsvm"):
+        with pytest.raises(InputError, match=r"drop='x' does not apply to .*whose format is libsvm"):
             open_rows(tmp_path / "a.svm", drop=["x"])
-        with pytest.raises(InputError, match="sample_weight='w' does not apply to .*whose format is libsvm"):
+        with pytest.raises(InputError, match=r"sample_weight='w' does not apply to .*whose format is libsvm"):
             open_rows(tmp_path / "a.svm", beside=[("sample_weight", "w")])
 
     def test_many_rows_come_as_native_code_reads_them(self, tmp_path):
@@ -233,9 +236,7 @@ class TestEncodings:
             assert (np.ravel(block.X.sum()).tolist(), block.y.tolist()) == ([X], ["é"])
 
     def test_the_byte_that_is_wrong(self, tmp_path):
-        latin, utf16 = written(
-            tmp_path, a_csv=self.CONTENT.encode("latin-1"), b_csv=self.CONTENT.encode("utf-16")
-        )
+        latin, utf16 = written(tmp_path, a_csv=self.CONTENT.encode("latin-1"), b_csv=self.CONTENT.encode("utf-16"))
         message = r"a.csv, line 2, byte 4: 0xe9 is not UTF-8 .*encoding='cp1252'.*encoding='latin-1'"
         with pytest.raises(InputError, match=message):
             list(open_rows(latin, as_table=True))
@@ -248,7 +249,7 @@ class TestEncodings:
                 open_rows(latin, encoding=wrong)
         sparse_rows = tmp_path / "a.npz"
         sparse.save_npz(sparse_rows, sparse.csr_array(np.eye(2)))
-        with pytest.raises(InputError, match="encoding='iso8859-1' does not apply to .*whose format is npz"):
+        with pytest.raises(InputError, match=r"encoding='iso8859-1' does not apply to .*whose format is npz"):
             open_rows(sparse_rows, encoding="latin-1")
 
 

@@ -100,8 +100,8 @@ class FilePredictor:
         width = self.model.n_features_in_
         if isinstance(X, np.ndarray) and X.shape[1] != width:
             raise InputError(
-                f"{self._stream.name} has {X.shape[1]} feature columns, but the model was trained on {width}. If one of "
-                "them is the label, name it with --label COLUMN; -1 is the last."
+                f"{self._stream.name} has {X.shape[1]} feature columns, but the model was trained on {width}. If one "
+                "of them is the label, name it with --label COLUMN; -1 is the last."
             )
         self._warn_about_width(X)
         row_bytes = VALUE_BYTES * (1 if self.is_regressor else len(self.model.classes_))
@@ -137,13 +137,15 @@ class FilePredictor:
     def _scaled_rows(self, X: Any, row_bytes: int) -> Iterator[tuple[slice, Any]]:
         """Yield the rows themselves, because the model scales them before it hashes them."""
         if isinstance(X, PackedCodes):
-            raise InputError(f"{self._stream.name} holds codes, but the model scales rows before it hashes them: pass rows.")
+            raise InputError(
+                f"{self._stream.name} holds codes, but the model scales rows before it hashes them: pass rows."
+            )
         X = widened(X, max(X.shape[1], self.model.n_features_in_))
         makes_dense = self.model.fitted_.needs_dense and sparse.issparse(X)
         if makes_dense and X.shape[1] > self.model.n_features_in_:
             raise InputError(
-                f"{self._stream.name} has {X.shape[1]} features, but the model was trained on {self.model.n_features_in_} and "
-                "scales each of them: check that the file belongs to the model."
+                f"{self._stream.name} has {X.shape[1]} features, but the model was trained on "
+                f"{self.model.n_features_in_} and scales each of them: check that the file belongs to the model."
             )
         for rows in row_batches(X.shape[0], max(row_bytes, 8 * X.shape[1] * makes_dense), STEP_BYTES):
             yield rows, X[rows].toarray() if makes_dense else X[rows]

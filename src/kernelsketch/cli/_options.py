@@ -90,8 +90,8 @@ class InputOptions:
     )
     drop: list[str] | None = option(
         None,
-        "Column of CSV, Parquet, Arrow and NPY to leave out: its name, or its number from 0 in a file without names. It "
-        "may be missing when the model predicts. Repeat the option for more columns.",
+        "Column of CSV, Parquet, Arrow and NPY to leave out: its name, or its number from 0 in a file without names. "
+        "It may be missing when the model predicts. Repeat the option for more columns.",
         metavar="COLUMN",
     )
     n_features: int | None = option(None, "Number of features. Rows with more are an error.", min=1)

@@ -40,9 +40,8 @@ class RowColumns:
     def check_total(self) -> None:
         """Refuse weights that are all 0, at the end of the rows."""
         if "sample_weight" in self._columns and not self._total:
-            raise InputError(
-                f"the weights, column {self._columns['sample_weight']!r}, are 0 in all rows: give a row a weight above 0."
-            )
+            column = self._columns["sample_weight"]
+            raise InputError(f"the weights, column {column!r}, are 0 in all rows: give a row a weight above 0.")
 
     def ids(self, block: RowBlock) -> Array | None:
         """Return the ids of the rows as objects, or None if the command line names no column of ids."""

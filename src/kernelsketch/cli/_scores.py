@@ -141,7 +141,7 @@ class ProbabilityScores:
         self._confidence, self._plotted = CalibrationBins(ERROR_BINS), CalibrationBins(PLOT_BINS)
 
     def add(self, numbers: Array, probabilities: Array, weights: Array) -> Array:
-        """Add the numbers of the classes of rows, the probabilities of all classes and weights; return the log-losses."""
+        """Add the classes of rows by number, the probabilities of all classes, and weights; return the log-losses."""
         self._total += float(weights.sum())
         own = probabilities[np.arange(len(numbers)), numbers]
         losses: Array = -np.log(np.maximum(own, np.finfo(np.float64).eps))
@@ -149,8 +149,8 @@ class ProbabilityScores:
         confidence, right = probabilities.max(axis=1, initial=0.0), probabilities.argmax(axis=1) == numbers
         self._confidence.add(confidence, right, weights)
         one = self._positive
-        plotted = (confidence, right) if one is None else (probabilities[:, one], numbers == one)
-        self._plotted.add(*plotted, weights)
+        event = (confidence, right) if one is None else (probabilities[:, one], numbers == one)
+        self._plotted.add(event[0], event[1], weights)
         return losses
 
     def facts(self) -> dict[str, Any]:

@@ -19,7 +19,7 @@ _labels.py                            labels that are numbers or text
 _arrow.py, _npy.py, _npz.py           columns by pyarrow, arrays by NumPy
 _codes.py                             packed codes
 _documents.py                         records with a text, in files or folders; read, and written as they are
-_folder.py                            the files of a folder of texts or of parts of a table, and whether they have changed
+_folder.py                            the files of a folder of texts or of parts of a table
 _table_writer.py                      columns of values as CSV, TSV, JSONL, Parquet or text
 _native_text.py                       the only calls to native code: parsing and writing of text
 ====================================  =================================================================================

@@ -190,9 +190,7 @@ class _ArrowColumns:
         label_name = None if names is None else self._label
         columns, dtype = tuple(self._schema.names), None if self.is_table else self._dtype
         blocks = self._blocks(batches)
-        return Opened(
-            blocks, self.width, n_rows, names, self.is_table, label_name, columns, None, dtype, self._schema
-        )
+        return Opened(blocks, self.width, n_rows, names, self.is_table, label_name, columns, None, dtype, self._schema)
 
     def _blocks(self, batches: Iterator[Any]) -> Iterator[RowBlock]:
         done = 0

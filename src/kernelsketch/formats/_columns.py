@@ -45,15 +45,13 @@ def columns_of(options: Options, names: Names, width: int, name: str) -> Columns
     dropped = set(_dropped(options, names, width, name))
     if label is not None and label in dropped:
         raise InputError(Setting("drop", options.label), f": this column of {name} is the label.", parameter="drop")
-    others = {*dropped, *beside.values(), label}
+    others: set[int | None] = {*dropped, *beside.values(), label}
     if options.features is not None and names is not None and set(options.features) <= set(names):
-        others = {place for place, column in enumerate(names) if column not in options.features} | {label}
+        others = {label, *(place for place, column in enumerate(names) if column not in options.features)}
     return Columns(width, label, carried | beside, tuple(place for place in range(width) if place not in others))
 
 
-def _beside(
-    options: Options, names: Names, width: int, name: str, label: int | None
-) -> Iterator[tuple[str, int]]:
+def _beside(options: Options, names: Names, width: int, name: str, label: int | None) -> Iterator[tuple[str, int]]:
     for option, column in options.beside or ():
         if option == "label" and options.label_beside is not None and column not in (names or ()):
             continue  # a further label, which may be missing
@@ -70,9 +68,9 @@ def _beside(
 def _dropped(options: Options, names: Names, width: int, name: str) -> Iterator[int]:
     for column in options.drop or ():
         # of several files, another one may have the column
-        if isinstance(column, str) and names is not None and column not in names:
-            if options.part_of is not None or column in options.optional:
-                continue
+        may_be_missing = options.part_of is not None or column in options.optional
+        if may_be_missing and isinstance(column, str) and names is not None and column not in names:
+            continue
         yield _place(column, "drop", names, width, name)
 
 

@@ -74,9 +74,9 @@ def files_like(pattern: str) -> list[str]:
 def row_files(inputs: Sequence[str]) -> list[str]:
     """Return the files that names of files, folders and patterns stand for.
 
-    Files stay in their order; the parts in a folder come in the order of their names. What Spark and others write beside
-    the parts is left out: names that begin with a dot or an underscore, such as ``_SUCCESS``, checksums (``.crc``), and
-    files of no bytes.
+    Files stay in their order; the parts in a folder come in the order of their names. What Spark and others write
+    beside the parts is left out: names that begin with a dot or an underscore, such as ``_SUCCESS``, checksums
+    (``.crc``), and files of no bytes.
     """
     if list(inputs) == ["-"]:
         return ["-"]

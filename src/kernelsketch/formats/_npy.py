@@ -93,7 +93,9 @@ def open_npy(source: Source, options: Options) -> Opened:
     columns = columns_of(options, None, array.shape[1], source.name)
     width = check_matrix(array, options, array.shape[1] - len(columns.features))
     dtype = float_dtype(array.dtype, options.dtype)
-    return Opened(_blocks(source, array, columns, options, dtype), width, array.shape[0], places=columns.features, dtype=dtype)
+    return Opened(
+        _blocks(source, array, columns, options, dtype), width, array.shape[0], places=columns.features, dtype=dtype
+    )
 
 
 def check_matrix(array: StoredArray, options: Options, others: int) -> int:
@@ -113,9 +115,7 @@ def check_matrix(array: StoredArray, options: Options, others: int) -> int:
     return int(width)
 
 
-def _blocks(
-    source: Source, array: StoredArray, columns: Columns, options: Options, dtype: Any
-) -> Iterator[RowBlock]:
+def _blocks(source: Source, array: StoredArray, columns: Columns, options: Options, dtype: Any) -> Iterator[RowBlock]:
     label = columns.label
     n, width = array.shape
     step, done = options.rows_a_block(width, max(dtype.itemsize, array.dtype.itemsize)), 0

@@ -202,7 +202,7 @@ def _check_takes(found: str, opened: Source, options: Options) -> None:
             continue  # a label that may be missing
         if found in takers or value is None:
             continue
-        name, shown = (value[0] if field.name == "beside" else (field.name, value))
+        name, shown = value[0] if field.name == "beside" else (field.name, value)
         shown = shown[0] if field.name in ("drop", "carry") else shown
         raise InputError(
             Setting(name, shown),

@@ -44,7 +44,8 @@ class PartStream(RowStream):
         self._options = replace(options, label=label, part_of=self._first)
         self.left_out: set[str] = set()  # optional columns that are not the same in all parts
         self._check_all(opened, options)
-        self._at, self._part, self._is_text = -1, None, options.text_labels
+        self._at, self._is_text = -1, options.text_labels
+        self._part: RowStream | None = None
         self._width, self._hasher = 0, cast(Any, None)
         self.block_start = 0
 
@@ -57,11 +58,10 @@ class PartStream(RowStream):
                 unlike |= set(options.optional) & (set(first.columns or ()) ^ set(part.opened.columns or ()))
                 schemas.append((part.name, part.opened.schema))
                 dtypes.append(part.opened.dtype)
-                known = self.n_rows is not None and part.n_rows is not None
-                self.n_rows = self.n_rows + part.n_rows if known else None
+                rows, widths = (self.n_rows, part.n_rows), (self.n_features, part.n_features)
+                self.n_rows = None if None in rows else sum(map(int, filter(None, rows)))
                 if self.format in ("npz", "parquet", "codes") and self.feature_names is None:  # of sparse rows
-                    widths = (self.n_features, part.n_features)
-                    self.n_features = None if None in widths else max(widths)
+                    self.n_features = None if None in widths else max(map(int, filter(None, widths)))
         self._sizes = [os.path.getsize(path) if os.path.isfile(path) else 1 for path in self._paths]
         if first.schema is not None:
             self._types = SharedTypes(schemas, options.drop or (), options.optional)
@@ -145,11 +145,10 @@ class PartStream(RowStream):
         self._at = number
         if not number:
             options = replace(options, part_of=None)
-        self._part = self._open_part(self._paths[number], self._asked, options)
-        self.name = self._part.name
+        part = self._part = self._open_part(self._paths[number], self._asked, options)
+        self.name, names = part.name, part.feature_names
         if number:
-            self._check_columns(self._part)  # the file may have changed
-        names = self._part.feature_names
+            self._check_columns(part)  # the file may have changed
         self._places = None
         if names is not None and names != self.feature_names:
             place = {name: column for column, name in enumerate(names)}
@@ -177,8 +176,8 @@ class PartStream(RowStream):
         difference = self._hasher.difference(codes.hasher)
         if difference is not None:
             raise InputError(
-                f"{self.name} holds codes of another hash than {self._first.name} ({difference}): hash all parts by one "
-                "command, with the same parameters and seed."
+                f"{self.name} holds codes of another hash than {self._first.name} ({difference}): hash all parts by "
+                "one command, with the same parameters and seed."
             )
 
     def _check_labels(self, y: Any) -> None:

@@ -24,6 +24,9 @@ class Source:
     Text of another ``encoding`` is given as UTF-8.
     """
 
+    file: Any
+    head: bytes
+
     def __init__(self, given: Any, encoding: str | None = None) -> None:
         self._close = False
         self.name, raw = self._opened(given)

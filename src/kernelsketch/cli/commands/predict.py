@@ -21,9 +21,10 @@ class Predict(SeveralInputs, RowsOptions):
     and LIBSVM text needs none; [bold]evaluate[/bold] compares with them.
 
     The ending of OUTPUT decides the format: .csv, .tsv, .jsonl or .parquet, where .gz, .bz2, .xz or .zst may follow,
-    except for Parquet. The columns are those of --id and --columns, prediction, and what further options add. Without such an
-    ending, and on standard output, the result is text: one label per line or, with several columns, a line of names and
-    tab-separated fields, in which probabilities and scores have six digits. --to chooses another format.
+    except for Parquet. The columns are those of --id and --columns, prediction, and what further options add; models of
+    several labels have columns prediction_LABEL. Without such an ending, and on standard output, the result is text: one
+    label per line or, with several columns, a line of names and tab-separated fields, in which probabilities and scores
+    have six digits. --to chooses another format.
     """
 
     model: Path = model_file(FileRole.READ)
@@ -34,8 +35,9 @@ class Predict(SeveralInputs, RowsOptions):
     )
     columns: list[str] | None = option(
         None,
-        "Column of a table to write beside the prediction, which may be a feature: its name, or its number from 0 in a "
-        "file without names. Repeat the option for more columns; they come first, in this order. Those of CSV are text.",
+        "Column of a table to write beside the prediction, which may be a feature: its name, or its number from 0 in "
+        "a file without names. Repeat the option for more columns; they come first, in this order. Those of CSV are "
+        "text.",
         metavar="COLUMN",
     )
     scores: bool = option(False, "Add the decision values: columns score_CLASS.")

@@ -54,7 +54,8 @@ def evaluate_several(task: Evaluate, predictor: FilePredictor) -> None:
     if not counted.rows:
         raise InputError(f"{task.input} has no rows.")
     columns.check_total()
-    outputs, lines = [], {}
+    outputs: list[dict[str, Any]] = []
+    lines: dict[str, str] = {}
     for name, one in zip(names, scores, strict=True):
         found = one.facts()
         outputs.append({"label": name, **found})

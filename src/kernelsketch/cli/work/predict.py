@@ -62,8 +62,8 @@ def _check_names(names: Iterable[str]) -> None:
     for name in names:
         if name in seen:
             raise UsageError(
-                f"--columns or --id {name}: the output has another column of that name. Rename the column of INPUT, or leave "
-                "it out."
+                f"--columns or --id {name}: the output has another column of that name. Rename the column of INPUT, or "
+                "leave it out."
             )
         seen.add(name)
 

@@ -267,8 +267,8 @@ def _fit_in_memory(model: Any, rows: _TimedBlocks, task: Train, budget: int, met
     meter.say(f"{len(codes):,} rows")
     meter.begin("cross-validation")
     every = replace(codes, n_features=widest.n_features)
-    weight = np.concatenate(weights) if weights else None
-    model.fit(every, np.concatenate(labels), weight, progress=_FoldProgress(meter, model).show)
+    sample_weight = np.concatenate(weights) if weights else None
+    model.fit(every, np.concatenate(labels), sample_weight, progress=_FoldProgress(meter, model).show)
 
 
 def _lines(facts: dict[str, Any], model: Any, stream: Any) -> dict[str, str]:

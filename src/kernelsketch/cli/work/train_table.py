@@ -90,7 +90,7 @@ def train_table(task: Train, stream: RowStream, meter: ProgressMeter) -> tuple[d
 
 
 def _dropped(task: Train, stream: RowStream) -> list[str] | None:
-    """Return the columns that the fit leaves out. Of several files, reading has left out those that some of them lack."""
+    """Return the columns that the fit leaves out. Reading has left out those that some of several files lack."""
     if not isinstance(stream, PartStream) or stream.feature_names is None:
         return task.drop
     return [column for column in task.drop or () if column in stream.feature_names or column not in stream.left_out]
