@@ -36,7 +36,7 @@ def test_an_index_that_will_be_too_large_is_refused_before_it_grows(monkeypatch)
                 self.rows += X.shape[0]
                 yield RowBlock(X, None)
 
-    index, task = GCWSIndex(n_tables=0, n_components=64), Build(input="rows", index=Path("i"), memory="1GB")
+    index, task = GCWSIndex(n_tables=0, n_components=64), Build(inputs=["rows"], index=Path("i"), memory="1GB")
     monkeypatch.setattr(work, "memory_left", lambda running: 1_000_000 + work.STEPS)
     with pytest.raises(InputError, match=r"index of 100,050 rows: pass --memory .*GB or more, or --codes-only"):
         work._indexed(index, Blocks([np.eye(50), np.ones((100_000, 50))]), task, None)

@@ -173,7 +173,6 @@ def test_what_cannot_be(command, corpus, files, tmp_path):
     build = ("index", "build", path, "-i", tmp_path / "j.safetensors")
     for options, message in [
         ((*build, "--analyzer", "char"), "--analyzer applies to texts: name their field with --text"),
-        ((*build, "--id", "key"), "--id applies to texts"),
         ((*build, "--keywords"), "--keywords applies to texts"),
         ((*build, "--text", "body", "--keywords", "--ngram", 2), "--keywords stands for --ngram 1"),
         ((*build, "--text", "body", "--keywords", "--heavy-fraction", 0.5), "stands for --heavy-fraction 1"),

@@ -11,6 +11,7 @@ import pytest
 from kernelsketch.cli import _report
 from kernelsketch.cli._dedup_report import Cluster, Member, dedup_page
 from kernelsketch.cli._dedup_results import Departures
+from kernelsketch.cli._ranking import Ranking
 from kernelsketch.cli._report import report_page
 from kernelsketch.cli._svg import bars, matrix
 
@@ -27,16 +28,38 @@ def evaluation(n, monkeypatch):
     labels = [*range(n - 1), LONG]
     facts = {
         "rows": 12 * n,
-        "classes": [{"label": label, "rows": 12, "precision": 1.0, "recall": 0.9, "f1": None} for label in labels],
+        "positive": LONG if n == 2 else None,
+        "classes": [
+            {"label": label, "rows": 12, "precision": 1.0, "recall": 0.9, "f1": None, "auc": 0.9}
+            | {"average_precision": 0.8}
+            for label in labels
+        ],
+        "slices": [{"column": LONG, "kind": "values", "slices": [slice_of(LONG), slice_of(None)]}],
         "confusion": (12_345 * np.eye(n, dtype=int)).tolist(),
         "calibration": [{"predicted": x, "observed": x, "rows": 7} for x in (0.0, 0.4, 1.0)],
     }
-    return report_page("m.safetensors", "x.csv", SimpleNamespace(columns_=columns), facts, LINES, [])
+    return report_page("m.safetensors", "x.csv", SimpleNamespace(columns_=columns), facts, LINES, scores_of(n))
+
+
+def slice_of(value):
+    names = ("accuracy", "log_loss", "observed", "predicted")
+    scores = {f"{name}{end}": 0.5 for name in names for end in ("", "_standard_error")}
+    return {"value": value, "rows": 12, "few_rows": True, **scores}
+
+
+def scores_of(n):
+    """Values of rows, and which class is the positive one."""
+    ranking, y = Ranking(n, 10**6), np.arange(12 * n) % n
+    values = np.random.default_rng(0).normal(size=(12 * n, n)) + np.eye(n)[y]
+    ranking.add(y, values[:, 1] if n == 2 else values, np.ones(len(y)))
+    return SimpleNamespace(ranking=ranking, positive=1 if n == 2 else None)
 
 
 def numbers(monkeypatch):
     facts = {"rows": 2}
-    return report_page("m.safetensors", "x.csv", object(), facts, LINES, [(-1e6, -2e6), (3e6, 4e6)])
+    return report_page(
+        "m.safetensors", "x.csv", object(), facts, LINES, SimpleNamespace(points=[(-1e6, -2e6), (3e6, 4e6)])
+    )
 
 
 def near_duplicates(monkeypatch):

@@ -209,7 +209,8 @@ def test_the_place_of_bytes_that_are_not_text():
     text = b"1,2,a\n" * 30_000 + b"1,2,\xff\n" + b"1,2,a\n" * 30_000
     for reader in (NATIVE, PYTHON):
         error = outcome(reader, text, label=2)[1]
-        assert "after line 30000: the text is not UTF-8 (invalid start byte)" in error
+        assert "line 30001, byte 5: 0xff is not UTF-8 (invalid start byte)" in error
+        assert "encoding='latin-1'" in error
 
 
 @given(st.lists(st.sampled_from([b"", b"a", b"b", b"ab", b"\xff", b"a\x00"]), max_size=20))

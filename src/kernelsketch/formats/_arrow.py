@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -15,9 +15,11 @@ from .._frames import first_repeated
 from .._validation import check_rows
 from ..exceptions import InputError, MissingExtraError, Setting
 from ._bounded import bounded_memory
+from ._columns import columns_of
 from ._labels import MOST_LENGTH, numbered_texts
 from ._source import Source
 from ._stream import (
+    NotNumbersError,
     Opened,
     Options,
     RowBlock,
@@ -25,7 +27,6 @@ from ._stream import (
     check_block,
     check_labels,
     float_dtype,
-    label_column,
     wrong_width,
 )
 
@@ -141,20 +142,20 @@ class _ArrowColumns:
     def __init__(self, source: Source, schema: Any, options: Options, width: bytes | None = None) -> None:
         self._pa, self._source = pyarrow_module("pyarrow"), source
         names, name = tuple(schema.names), source.name
-        label, self._ignore_labels = None, options.ignore_labels
-        number = label_column(options, names, len(names), name)
-        if number is not None:
-            label = names[number]
-        elif LABEL in names and _is_sparse(names):
+        columns, self._ignore_labels = columns_of(options, names, len(names), name), options.ignore_labels
+        label = None if columns.label is None else names[columns.label]
+        if label is None and LABEL in names and _is_sparse(names):
             label = LABEL
-        self._label = label
-        self._features = [feature for feature in names if feature != label]
+        self._label, self._schema = label, schema
+        self._features = [feature for place in columns.features if (feature := names[place]) != label]
         if len(set(names)) < len(names):
             raise InputError(f"{name} has several columns of the same name: rename them.")
         if not self._features:
             raise InputError(f"{name} has no column besides the label: a row needs at least one feature.")
         self.sparse = _is_sparse(names)
-        self.used = [INDICES, VALUES, *([label] if label else [])] if self.sparse else list(names)
+        self._carried = {column: names[place] for column, place in columns.carried.items()}
+        others = [other for other in (label, *self._carried.values()) if other is not None]
+        self.used = list(dict.fromkeys([*((INDICES, VALUES) if self.sparse else self._features), *others]))
         if self.sparse:
             value_type = schema.field(VALUES).type
             if not all(self._pa.types.is_list(schema.field(part).type) for part in (INDICES, VALUES)):
@@ -174,18 +175,22 @@ class _ArrowColumns:
     def _numeric(self, kind: Any, column: str) -> Any:
         types = self._pa.types
         if not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)):
-            raise InputError(
-                f"{self._source.name}: column {column!r} holds {kind}, not numbers. Encode or drop it, or name it "
-                "with ",
+            raise NotNumbersError(
+                f"{self._source.name}: column {column!r} holds {kind}, not numbers. Encode it, for example with "
+                "sklearn.preprocessing.OneHotEncoder, leave it out with ",
+                Setting("drop", column),
+                ", or name it with ",
                 Setting("label", ...),
-                " if it is the label.",
+                " if it has the labels.",
             )
         return np.dtype(kind.to_pandas_dtype())
 
     def opened(self, batches: Iterator[Any], n_rows: int | None) -> Opened:
         names = None if self.sparse else tuple(self._features)
         label_name = None if names is None else self._label
-        return Opened(self._blocks(batches), self.width, n_rows, names, self.is_table, label_name)
+        columns, dtype = tuple(self._schema.names), None if self.is_table else self._dtype
+        blocks = self._blocks(batches)
+        return Opened(blocks, self.width, n_rows, names, self.is_table, label_name, columns, None, dtype, self._schema)
 
     def _blocks(self, batches: Iterator[Any]) -> Iterator[RowBlock]:
         done = 0
@@ -202,7 +207,8 @@ class _ArrowColumns:
                 has_labels = self._label is not None and not self._ignore_labels
                 y = self._labels(part.column(self._label), done) if has_labels else None
                 self._check(X, done, y)
-                yield RowBlock(X, y)
+                carried = {column: part.column(one) for column, one in self._carried.items()}
+                yield RowBlock(X, y, None, carried)
                 start, done = start + rows, done + rows
 
     def _rows_from(self, batch: Any, start: int) -> int:
@@ -220,9 +226,11 @@ class _ArrowColumns:
         return column
 
     def _missing(self, name: str, row: int) -> InputError:
-        return InputError(
+        return NotNumbersError(
             f"{self._source.name}, row {row}, column {name!r}: the value is missing. Impute it first, for example "
-            "with sklearn.impute.SimpleImputer."
+            "with sklearn.impute.SimpleImputer, or leave the column out with ",
+            Setting("drop", name),
+            ".",
         )
 
     def _check(self, X: Any, done: int, y: Array | None) -> None:
@@ -293,6 +301,71 @@ class _ArrowTable(_ArrowColumns):
 
     def _check(self, X: Any, done: int, y: Array | None) -> None:
         check_labels(y, done, self._source.name)
+
+
+class SharedTypes:
+    """The type that each column of several files has, by schemas with the names of their files.
+
+    Integers and floats, texts and dictionaries of texts, and dates of several resolutions count as one type; a column
+    without any value has every type. ``unlike`` are the optional columns that have several types.
+    """
+
+    def __init__(self, schemas: list[tuple[str, Any]], dropped: Collection[Any], optional: Collection[str]) -> None:
+        self._pa, self._optional = pyarrow_module("pyarrow"), optional
+        self.unlike: set[str] = set()
+        self._found: dict[str, tuple[str, Any]] = {}
+        for file, schema in schemas:
+            for field in schema:
+                if field.name in dropped:
+                    continue
+                known = self._found.get(field.name)
+                self._found[field.name] = (file, field.type) if known is None else self._joined(known, file, field)
+
+    def _joined(self, known: tuple[str, Any], file: str, field: Any) -> tuple[str, Any]:
+        types, (first, kind) = self._pa.types, known
+        if kind.equals(field.type) or types.is_null(field.type):
+            return known
+        if types.is_null(kind):
+            return file, field.type
+        if self._is_text(kind) and self._is_text(field.type):
+            return first, self._pa.large_string()
+        numbers = [types.is_integer(one) or types.is_floating(one) for one in (kind, field.type)]
+        dates = [types.is_date(one) or types.is_timestamp(one) for one in (kind, field.type)]
+        if all(numbers) or all(dates):
+            schemas = [self._pa.schema([self._pa.field(field.name, one)]) for one in (kind, field.type)]
+            try:
+                joined = self._pa.unify_schemas(schemas, promote_options="permissive")
+                return first, joined.field(0).type
+            except self._pa.ArrowException:
+                pass
+        if field.name in self._optional:
+            self.unlike.add(field.name)
+            return known
+        raise InputError(
+            f"{file}: column {field.name!r} holds {field.type}, but {kind} in {first}: write all parts with one type, "
+            "or leave the column out with ",
+            Setting("drop", field.name),
+            ".",
+        )
+
+    def _is_text(self, kind: Any) -> bool:
+        types = self._pa.types
+        inner = kind.value_type if types.is_dictionary(kind) else kind
+        return types.is_string(inner) or types.is_large_string(inner) or str(inner) == "string_view"
+
+    def cast(self, table: Any, name: str) -> Any:
+        """Return a table of some of the columns with these types."""
+        pa = self._pa
+        schema = pa.schema([pa.field(column, self._found[column][1]) for column in table.column_names])
+        if all(mine.equals(other) for mine, other in zip(table.schema.types, schema.types, strict=True)):
+            return table
+        try:
+            return table.cast(schema)
+        except pa.ArrowException as error:
+            raise InputError(
+                f"{name}: a column cannot have the type that it has in the other parts: {error}. Write all parts with "
+                "one type."
+            ) from None
 
 
 def _columns_of(schema: Any, options: Options) -> type[_ArrowColumns]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from ..exceptions import InputError, Setting
+from ._encoding import check_marks
 from ._lines import BOM
 from ._source import Source
 
@@ -53,6 +54,7 @@ def format_of(source: Source) -> str:
             "index with --text. To use its fields as columns, store them as a table first, for example with "
             "pandas.read_json(name, lines=True).to_parquet('rows.parquet')."
         )
+    check_marks(source.head, source.name)
     for line in source.head.removeprefix(BOM).splitlines():
         if not line.strip() or line.lstrip().startswith(b"#"):
             continue

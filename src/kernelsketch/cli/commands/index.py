@@ -16,8 +16,10 @@ from .._options import (
     FORMATS,
     InputOptions,
     RowsOptions,
+    SeveralInputs,
     check_fraction,
     input_file,
+    input_files,
     json_flag,
     on_error_option,
     text_output,
@@ -84,14 +86,15 @@ class TextOptions:
             self.check_no_texts("name their field with --text, or pass --format jsonl or lines")
 
     def check_no_texts(self, advice: str) -> None:
-        """Refuse options of texts."""
+        """Refuse options of texts; rows of numbers that are indexed may have ids too."""
         for field in fields(NewTextOptions):
-            if getattr(self, field.name, None) not in (None, False):
+            of_rows = field.name == "id" and isinstance(self, Build)
+            if getattr(self, field.name, None) not in (None, False) and not of_rows:
                 raise UsageError(f"--{field.name.replace('_', '-')} applies to texts: {advice}.")
 
     def check_no_numbers(self) -> None:
         """Refuse options of rows of numbers."""
-        for name in ("label", "n_features", "header", "zero_based", "text_labels"):
+        for name in ("label", "drop", "n_features", "header", "zero_based", "text_labels", "encoding"):
             if getattr(self, name) != getattr(InputOptions, name):
                 option = "header/--no-header" if name == "header" else name.replace("_", "-")
                 raise UsageError(f"--{option} applies to rows of numbers, and --text takes texts: pass one of them.")
@@ -100,6 +103,8 @@ class TextOptions:
             raise UsageError(
                 f"--format {format} is a format of rows of numbers, and --text takes texts: leave one of them out."
             )
+        if len(getattr(self, "inputs", ["one"])) > 1:
+            raise UsageError("--text takes the texts of one file or folder: join the files, or put them into a folder.")
 
 
 @dataclass
@@ -164,15 +169,21 @@ KEYWORDS: dict[str, Any] = {"ngram": 1, "analyzer": "word", "weight": "idf", "he
 
 
 @dataclass
-class Build(InputRows, HashOptions, IndexOptions, NewTextOptions):
-    """Build an index of the rows of a file. Rows are numbered from 0.
+class Build(SeveralInputs, InputRows, HashOptions, IndexOptions, NewTextOptions):
+    """Build an index of the rows of files, or of the texts of one. Rows are numbered from 0, or have ids.
 
     The index is built in memory. Unless you pass --codes-only, it stores the rows too: as bytes if all values are
     integers from 0 to 255, otherwise as float32. A label column is not part of a row: name it with --label.
     """
 
-    input: str = input_file(FileRole.READ_WITHOUT_OUTPUTS)
+    inputs: list[str] = input_files(FileRole.READ_WITHOUT_OUTPUTS)
     index: Path = index_file(FileRole.WRITTEN)
+    id: str | None = option(
+        None,
+        "Column of the ids of rows, which are whole numbers, or field of the id of each text. Queries return them.",
+        metavar="COLUMN",
+        rich_help_panel="Input",
+    )
     keywords: bool = option(
         False,
         "Make an index to search texts by their words, in which rare words count most. It stands for --ngram 1 "

@@ -15,7 +15,7 @@ from scipy import sparse
 from ..._array import Array
 from ..._validation import widened
 from ...exceptions import InputError
-from ...formats import DocumentWriter, encoded, open_text, written_format
+from ...formats import DocumentWriter, encoded, open_text, row_files, written_format
 from ...hashing import PackedCodes
 from ...neighbors import GCWSIndex, layout_for
 from ...text import Shingles
@@ -26,6 +26,7 @@ from .._memory import enough_memory, memory_left
 from .._options import open_input
 from .._progress import CountedRows, ProgressMeter, format_duration
 from .._results import print_facts, print_json, size_of
+from .._row_columns import RowColumns
 from ..commands.index import Build, Dedup, Query
 from .index_texts import TextRows, learn_weights, new_shingles
 from .index_unanswered import Unanswered
@@ -264,7 +265,7 @@ def dedup(task: Dedup) -> None:
 def _open(task: Build | Dedup | Query, shingles: Shingles | None, own: list[str]) -> Any:
     """Open a file of rows, or of texts that become rows; ``own`` are files of the command."""
     if shingles is None:
-        return open_input(task.input, task)
+        return open_input(_inputs(task), task)
     return TextRows(task, shingles, own)
 
 
@@ -301,15 +302,19 @@ def _find_n_features(task: Build | Dedup) -> None:
     """Read LIBSVM text once to find the number of features, which an index needs before the first row."""
     if task.n_features is not None:
         return
-    if not Path(task.input).is_file():
+    if not all(Path(path).is_file() for path in row_files(_inputs(task))):
         raise InputError(
             f"{task.input} is not a file that can be read twice, which an index needs to find the number of features: "
             "check the name, or pass --n-features."
         )
-    with open_input(task.input, task) as stream:
+    with open_input(_inputs(task), task) as stream:
         if stream.format != "libsvm":
             return
         task.n_features = max((rows.X.shape[1] for rows in stream), default=1)
+
+
+def _inputs(task: Build | Dedup | Query) -> list[str]:
+    return task.inputs if isinstance(task, Build) else [task.input]
 
 
 def _indexed(
@@ -317,13 +322,14 @@ def _indexed(
 ) -> GCWSIndex:
     """Return the index of all rows: fitted to the first block, tuned for it if a recall is given."""
     shingles = made.shingles
+    columns = None if stream is None or isinstance(stream, TextRows) else RowColumns(stream, task)
     fitted, room = False, memory_left(task)
     for block in counted:
-        X = _rows_of(block, task.input)
+        X, ids = _rows_of(block, task.input), None if columns is None else columns.whole_ids(block)
         if not fitted:
             if recall is not None:
                 made = made.tune(X, recall=recall, n_rows=counted.expected).set_params(shingles=shingles)
-            made.fit(X, names=getattr(stream, "names", None))
+            made.fit(X, ids=ids, names=getattr(stream, "names", None))
         n = max(counted.expected, counted.rows)
         needed = 2 * int(made.nbytes_ * n / made.n_samples_fit_) + STEPS  # a merge holds the old and the new segment
         if needed > room:
@@ -333,7 +339,7 @@ def _indexed(
                 f"{enough_memory(task, room, needed)} or more, or --codes-only to build."
             )
         if fitted:
-            made.add(X, names=getattr(stream, "names", None))
+            made.add(X, ids, names=getattr(stream, "names", None))
         fitted = True
     if not fitted:
         raise InputError(f"{task.input} has no rows.")
