@@ -37,12 +37,15 @@ def one_output(model: Any, path: Path) -> Any:
 
 
 class FilePredictor:
-    """A model loaded from its file, which predicts rows as files give them."""
+    """A model loaded from its file, which predicts rows as files give them.
 
-    def __init__(self, path: Path, threads: int) -> None:
+    With ``learns``, rows that are wider than those of training are no surprise.
+    """
+
+    def __init__(self, path: Path, threads: int, *, learns: bool = False) -> None:
         self.model = one_output(load_model(path), path)
         self.model.n_jobs = threads
-        self._threads, self._warned = check_n_jobs(threads), False
+        self._threads, self._warned = check_n_jobs(threads), learns
         self.is_regressor = not hasattr(self.model, "classes_")
         self.is_tabular = hasattr(self.model, "columns_")
 

@@ -26,6 +26,7 @@ from .._options import HashOptions, open_input
 from .._progress import CountedRows, ProgressMeter, format_duration
 from .._results import labels_text, print_facts, print_json
 from ..commands.train import Train
+from .train_further import train_further
 from .train_table import LABEL_COPIES, Labels, save_model, saved_lines, train_table
 
 COPIES = 4  # of the codes that cross-validation holds at a time
@@ -41,6 +42,10 @@ OF_PLAIN = ("n_components", "bits", "t_bits", "p", "gamma", "C", "cv", "tol", "m
 def train(task: Train) -> None:
     if task.classes:  # scikit-learn warns about many classes; --classes confirms them
         warnings.filterwarnings("ignore", "The number of unique classes")
+    if task.continue_from is not None:
+        facts, lines = train_further(task)
+        print_json(facts) if task.json else print_facts(lines)
+        return
     with (
         ProgressMeter("reading", task.quiet) as meter,
         open_input(task.input, task, as_table=not task.plain) as stream,
