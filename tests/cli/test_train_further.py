@@ -165,10 +165,10 @@ class TestWhatCannotBe:
     def test_other_models(self, command, digits, parts, iris, tmp_path):
         X, y = digits
         made = {
-            "chose C": GCWSClassifierCV(16, Cs=[1, 10]),
+            "chose C=": GCWSClassifierCV(16, Cs=[1, 10]),
             "calibrates probabilities": GCWSClassifier(16, probability="calibrated"),
-            "weights the classes": GCWSClassifier(16, class_weight="balanced"),
-            "scales the columns": GCWSClassifier(16, scale="standard"),
+            "weights classes": GCWSClassifier(16, class_weight="balanced"),
+            "scales columns": GCWSClassifier(16, scale="standard"),
         }
         for text, model in made.items():
             model.fit(X, y).save(tmp_path / "m.safetensors")
@@ -180,4 +180,4 @@ class TestWhatCannotBe:
         command("train", iris[1], "--label", "kind", "--effort", "quick", "-m", tmp_path / "t.safetensors")
         found = self.refused(command, parts, tmp_path / "t.safetensors")
         assert "is a model of a table" in found
-        assert "kernelsketch train ALL_ROWS.csv --label COLUMN -m NEW_MODEL" in found
+        assert "kernelsketch train ALL_ROWS --label COLUMN -m NEW_MODEL" in found

@@ -12,6 +12,7 @@ from ...exceptions import InputError
 from ...hashing import PackedCodes
 from .._errors import UsageError
 from .._file_predictor import FilePredictor, check_label_types, class_numbers, numbers_of_classes
+from .._file_versions import why_not
 from .._memory import memory_left, peak_bytes
 from .._progress import CountedRows, ProgressMeter, format_duration
 from .._results import label_value, labels_text
@@ -133,31 +134,12 @@ class _Rows:
 def _check_model(task: Train, predictor: FilePredictor) -> None:
     """Refuse models that cannot learn from new rows alone, and options that the model does not have."""
     model, source = predictor.model, task.continue_from
-    on_all = "train a new model on all rows, old and new"
-    if predictor.is_tabular:
+    reason = why_not(model)
+    if reason:
+        how = "-m NEW_MODEL" if predictor.is_tabular else "--plain -m NEW_MODEL"
         raise InputError(
-            f"{source} is a model of a table. Its columns, their weights, C, the calibration and the trees were chosen "
-            f"from all rows together, and new rows alone cannot correct them: {on_all}, with kernelsketch train "
-            "ALL_ROWS.csv --label COLUMN -m NEW_MODEL. --sample and --budget bound the memory and the time. To go on "
-            "with new rows later, train on numbers with --plain."
-        )
-    if not hasattr(type(model), "partial_fit"):
-        raise InputError(
-            f"{source} is a {type(model).__name__}, which chose C from all rows: {on_all}, or train with "
-            f"--plain -C {float(model.C_):g} and go on with that model."
-        )
-    reasons = {
-        "calibrates probabilities": getattr(model, "probability", None) is not None,
-        "weights the classes by their frequencies": getattr(model, "class_weight", None) == "balanced",
-        "scales the columns": model.fitted_.scaling is not None,
-    }
-    for reason, applies in reasons.items():
-        if applies:
-            raise InputError(f"{source} {reason}, for which it needs all rows: {on_all}, without --continue.")
-    if model.training_.rows is None and model.training_.stream is None:
-        raise InputError(
-            f"the file {source} does not say how many rows the model was trained on, so that new rows cannot be "
-            f"weighed against them: {on_all}, with this version."
+            f"{source} {reason}. Train a new model on all rows, old and new: kernelsketch train ALL_ROWS --label "
+            f"COLUMN {how}. A model that is trained with --plain, without --cv and --balanced, can go on with new rows."
         )
     for name in REFUSED:
         if task.is_given(name):
