@@ -1,4 +1,4 @@
-"""Accuracy of a model that goes on training with new rows: the table of docs/decisions/0038-continued-training.rst.
+"""Accuracy of a model that goes on training with new rows: the table of docs/decisions/0013-one-pass.rst.
 
 Run ``KERNELSKETCH_DATA=/path/to/npz python benchmarks/measure_continue.py``. It takes a few minutes and writes
 results/continue.csv. A part of the training rows fits a model, and ``partial_fit`` learns the others in one pass.

@@ -149,7 +149,10 @@ class TestVersions:
         command("hash", *files["svm"], path, "-k", 8)
         assert facts(command, path)["is_current"]
         command("info", path, "--upgrade", tmp_path / "again.safetensors")
-        blocks = [next(iter(open_rows(name))) for name in (path, tmp_path / "again.safetensors")]
+        blocks = []
+        for name in (path, tmp_path / "again.safetensors"):
+            with open_rows(name) as rows:
+                blocks += rows
         np.testing.assert_array_equal(*(block.X.packed for block in blocks))
         np.testing.assert_array_equal(*(block.y for block in blocks))
         command("index", "build", *files["npz"], "-i", path, "--n-tables", 4)
