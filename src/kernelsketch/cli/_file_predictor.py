@@ -142,8 +142,10 @@ class FilePredictor:
             yield rows, X[rows].toarray() if makes_dense else X[rows]
 
 
-def numbers_of_classes(decisions: Array) -> Array:
-    """Return the classes that ``predict`` chooses, without the work of computing the decision values again."""
+def numbers_of_classes(model: Any, X: Any, decisions: Array) -> Array:
+    """Return the classes that ``predict`` chooses, without computing the decision values again if they decide."""
+    if getattr(model, "threshold_", None) is not None:  # of a probability
+        return class_numbers(model.predict(X), model.classes_)
     return (decisions > 0).astype(np.intp) if decisions.ndim == 1 else decisions.argmax(axis=1)
 
 

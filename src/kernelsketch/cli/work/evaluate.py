@@ -35,7 +35,8 @@ def evaluate(task: Evaluate) -> None:
     ):
         counted = CountedRows(stream, meter)
         room = 0 if predictor.is_regressor and not task.slice else memory_left(task)
-        slices = [SliceScores(name, room // 4) for name in dict.fromkeys(task.slice or ())]
+        names = list(dict.fromkeys(task.slice or ()))
+        slices = [SliceScores(name, room // (2 * len(names))) for name in names]
         scores: Any = ValueScores() if predictor.is_regressor else ClassScores(made.classes_, room, positive)
         for block in counted:
             if block.y is None:
@@ -95,7 +96,8 @@ def _add(block: Any, predictor: FilePredictor, scores: Any, slices: list[SliceSc
         else:
             decisions = model.decision_function(X)
             values = np.asarray(model.predict_proba(X)) if has_probabilities else decisions
-            of_rows = scores.add(y, numbers_of_classes(decisions), values, name, are_probabilities=has_probabilities)
+            chosen = numbers_of_classes(model, X, decisions)
+            of_rows = scores.add(y, chosen, values, name, are_probabilities=has_probabilities)
         for one, values in zip(slices, block.carried.values(), strict=True):
             one.add(values[start : start + len(y)], of_rows)
         start += len(y)

@@ -98,7 +98,7 @@ class _Rows:
         if self._predictor.is_regressor:
             self._sum += float(np.sum((self._model.predict(codes) - y) ** 2))
         else:
-            chosen = numbers_of_classes(self._model.decision_function(codes))
+            chosen = numbers_of_classes(self._model, codes, self._model.decision_function(codes))
             self._sum += int(np.count_nonzero(chosen == class_numbers(y, self._model.classes_)))
         self._done += len(y)
         self._model.partial_fit(codes, y)
