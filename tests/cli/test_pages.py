@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from kernelsketch.cli import _report
-from kernelsketch.cli._dedup_report import Example, dedup_page
+from kernelsketch.cli._dedup_report import Cluster, Member, dedup_page
+from kernelsketch.cli._dedup_results import Departures
 from kernelsketch.cli._ranking import Ranking
 from kernelsketch.cli._report import report_page
 from kernelsketch.cli._svg import bars, matrix
@@ -62,8 +63,11 @@ def numbers(monkeypatch):
 
 
 def near_duplicates(monkeypatch):
-    pair = Example("a", "b", 0.9, f"one {LONG * 3} two", f"one {LONG * 3} three")
-    return dedup_page(["in.jsonl"], {"documents": "9, of which 3 stay"}, np.array([2, 3]), np.array([1, 0.9]), [pair])
+    gone = [Member("b" * 200, f"one {LONG * 3} three", 0.9)]
+    cluster = Cluster("a", f"one {LONG * 3} two", 120, gone, 8, ["c" * 90, "d"], 9)
+    went = Departures(*(np.array(mask, bool) for mask in ([0, 1, 1, 1], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1])))
+    similarity = np.array([1, 1, 0.9, 0.4])
+    return dedup_page(["in.jsonl"], {"documents": "9, of which 3 stay"}, np.array([2, 3]), similarity, went, [cluster])
 
 
 PAGES = {
@@ -91,7 +95,7 @@ def test_counts_fit_their_cells(n, shown):
 
 
 def test_a_title_names_a_few_files():
-    page = dedup_page([f"{i}.jsonl" for i in range(9)], {}, np.array([]), np.array([]), [])
+    page = dedup_page([f"{i}.jsonl" for i in range(9)], {}, np.array([]), np.array([]), None, [])
     assert "<h1>Near-duplicates in 0.jsonl, 1.jsonl, 2.jsonl, 6 more</h1>" in page
 
 

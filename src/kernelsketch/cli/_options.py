@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 # The formats that kernelsketch.formats reads, repeated here because a help screen must not import it.
 FORMATS = ("libsvm", "csv", "tsv", "parquet", "arrow", "npy", "npz", "codes")
+DOCUMENT_FORMATS = ("jsonl", "lines", "csv", "tsv", "parquet", "arrow")
 
 TABLE_FORMATS = (
     "csv",
@@ -63,8 +64,19 @@ def json_flag(help: str = "Print the result as JSON.") -> Any:
     return option(False, help)
 
 
+def quiet_flag() -> Any:
+    return option(False, "Show no progress.", "-q")
+
+
 def delimiter_option() -> Any:
     return option(None, "Delimiter of CSV. By default a comma, for TSV a tab.", metavar="CHAR")
+
+
+def document_format() -> Any:
+    help = (
+        f"Format of INPUT: {', '.join(DOCUMENT_FORMATS)}. By default the ending of the name or the first bytes decide."
+    )
+    return option(None, help, metavar="FORMAT", choices=DOCUMENT_FORMATS)
 
 
 def on_error_option(default: str | None, help: str) -> Any:
@@ -183,7 +195,7 @@ class RunOptions:
         "memory of the machine, or of the control group if it has less.",
         metavar="SIZE",
     )
-    quiet: bool = option(False, "Show no progress.", "-q")
+    quiet: bool = quiet_flag()
 
     @property
     def bytes(self) -> int:

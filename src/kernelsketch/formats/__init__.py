@@ -18,7 +18,7 @@ _cells.py, _lines.py                  cells of CSV by Python, where native code 
 _labels.py                            labels that are numbers or text
 _arrow.py, _npy.py, _npz.py           columns by pyarrow, arrays by NumPy
 _codes.py                             packed codes
-_documents.py                         records with a text, in files or folders; read, and written as they are
+_documents.py, _document_writer.py    records with a text, in files or folders; read, and written as they are
 _folder.py                            the files of a folder of texts or of parts of a table
 _table_writer.py                      columns of values as CSV, TSV, JSONL, Parquet or text
 _native_text.py                       the only calls to native code: parsing and writing of text
@@ -29,7 +29,16 @@ or _write.py and in _detect.py.
 """
 
 from ._detect import READABLE
-from ._documents import TABLES, Documents, DocumentStream, DocumentWriter, Fields, check_same_columns, too_long
+from ._document_writer import DocumentWriter, check_same_columns, written_format
+from ._documents import (
+    DOCUMENT_FORMATS,
+    TABLES,
+    TEXT_FIELD,
+    Documents,
+    DocumentStream,
+    Fields,
+    too_long,
+)
 from ._folder import InputFiles, files_like, is_pattern, row_files, text_files
 from ._labels import joined_labels
 from ._libsvm import words
@@ -41,9 +50,11 @@ from ._table_writer import TABLE_FORMATS, Chosen, open_table, table_format
 from ._write import encoded, open_target, open_text, write_rows
 
 __all__ = [
+    "DOCUMENT_FORMATS",
     "READABLE",
     "TABLES",
     "TABLE_FORMATS",
+    "TEXT_FIELD",
     "Chosen",
     "DocumentStream",
     "DocumentWriter",
@@ -70,4 +81,5 @@ __all__ = [
     "too_long",
     "words",
     "write_rows",
+    "written_format",
 ]

@@ -5,6 +5,7 @@
 ``_search.py``          its queries: ``kneighbors``, ``neighbors_above``, ``query_pairs``, ``kneighbors_graph``
 ``_state.py``           what it has learned, as snapshots that threads share
 ``_vectors.py``         rows as the index stores them for re-ranking: bytes, float32 or sparse float32
+``_row_ids.py``         ids and names of rows, checked
 ``_segments.py``        segments: rows with their codes, vectors, and LSH tables or inverted lists of heavy features
 ``_join.py``            the exact similarity join of sparse rows, by their rarest features or by tiles of the kernel
 ``_text_join.py``       the join for texts on disk

@@ -72,6 +72,7 @@ INDEX_SCHEMA = Schema(
         POSTING + "entries": Tensor("u4", ("entries", 2), _LISTS),  # row and value
         "center": HASH_TENSORS["center"],
         "feature_names": Text("features"),
+        "row_names": Text("rows"),
         "frequent_features": Tensor("i8", ("frequencies",), OPTIONAL),  # of texts, for weight="idf"
         "frequent_counts": Tensor("i8", ("frequencies",), With("frequent_features")),
     },
@@ -108,6 +109,8 @@ def index_parts(index: Any, segment: Segment) -> tuple[dict[str, Any], Tensors]:
         tensors |= {name: part for name, part in parts.items() if isinstance(part, np.ndarray)}
     if segment.postings is not None:
         tensors |= {POSTING + name: part for name, part in segment.postings._asdict().items()}
+    if segment.names is not None:
+        tensors["row_names"] = segment.names
     hasher = index._hasher
     if hasher.center is not None:
         tensors["center"] = hasher.center
@@ -183,7 +186,8 @@ def segment_of(header: dict[str, Any], tensors: Tensors) -> Segment:
     if header["heavy_fraction"]:
         postings = Postings(*(tensors[POSTING + name] for name in Postings._fields))
     codes, flags, ids, rows, starts = (tensors[name] for name in ROWS)
-    return Segment(codes, flags, ids, rows, starts, vectors, postings)
+    names = np.array(tensors["row_names"], dtype=object) if "row_names" in tensors else None
+    return Segment(codes, flags, ids, rows, starts, vectors, postings, names)
 
 
 def _restored_shingles(stored: dict[str, Any], tensors: Tensors) -> Shingles:

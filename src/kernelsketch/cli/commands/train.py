@@ -205,9 +205,9 @@ class Train(SeveralInputs, RowsOptions, HashOptions, LearningOptions, TableOptio
         return value
 
     def is_given(self, name: str) -> bool:
-        """Return whether the command line sets a parameter."""
+        """Return whether the command line sets a parameter, or the file of --config."""
         source = self.context.get_parameter_source(name)
-        return source is not None and source.name == "COMMANDLINE"
+        return source is not None and source.name in ("COMMANDLINE", "DEFAULT_MAP")
 
 
 command = launcher(Train, "train", "train")

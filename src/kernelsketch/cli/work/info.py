@@ -171,10 +171,11 @@ def _tabular(model: Any, header: dict[str, Any]) -> dict[str, Any]:
 def _index(path: Path) -> dict[str, Any]:
     index = GCWSIndex.load(path)
     return {
-        "kind": "index",
+        "kind": "index" if index.shingles is None else "index of texts",
         "feature_names": list(getattr(index, "feature_names_in_", [])) or None,
         **index_facts(index),
         "stores_rows": "yes" if index.store_vectors else "no",
+        "has_ids": None if index.shingles is None else "yes" if index.has_names_ else "no",
         "p": float(index.hasher_.p),
         "seed": index.hasher_.seed_,
         **version_facts(read_header(path), INDEX_SCHEMA),

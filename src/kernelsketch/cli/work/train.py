@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import chain
-from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -135,7 +134,7 @@ class _TimedBlocks:
     """X, y and weights, if there are any, of the blocks of files, and the seconds that reading and hashing took."""
 
     def __init__(self, rows: CountedRows, task: Train, columns: RowColumns) -> None:
-        self._counted, self._name, self._start = rows, task.input, monotonic()
+        self._counted, self._name = rows, task.input
         self._rows = iter(rows)
         self._labels, self._columns = Labels(task), columns
         self.seconds = 0.0
@@ -163,7 +162,7 @@ class _TimedBlocks:
             y = self._labels.checked(part.y)
             yield (part.X, y) if weights is None else (part.X, y, weights)
         self._labels.check_count()
-        self.seconds = monotonic() - self._start
+        self.seconds = self._counted.seconds
 
 
 def _hash_parameters(task: Train, rows: _TimedBlocks) -> dict[str, Any]:
