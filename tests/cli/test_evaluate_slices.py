@@ -7,9 +7,16 @@ from xml.etree import ElementTree
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.metrics import average_precision_score, log_loss, precision_recall_curve, roc_auc_score, roc_curve
+from sklearn.metrics import (
+    average_precision_score,
+    confusion_matrix,
+    log_loss,
+    precision_recall_curve,
+    roc_auc_score,
+    roc_curve,
+)
 
-from kernelsketch import GCWSClassifier, GCWSTabularClassifier, GCWSTabularRegressor
+from kernelsketch import GCWSClassifier, GCWSTabularClassifier, GCWSTabularRegressor, load_model
 from kernelsketch.cli._ranking import Ranking
 from kernelsketch.cli.work.evaluate import confusion_table
 
@@ -121,6 +128,29 @@ def test_slices_of_numbers(command, flats):
         spread = np.std(error**2) / np.sqrt(len(error))
         assert one["root_mean_squared_error_standard_error"] == pytest.approx(spread / (2 * rmse))
         assert one["mean_error"] == pytest.approx(error.mean())
+
+
+def test_slices_of_a_plain_model(command, iris, tmp_path):
+    frame, path = iris
+    frame.assign(part=np.arange(150) % 3).to_csv(tmp_path / "x.csv", index=False)
+    command("train", path, "--label", "kind", "--plain", "-k", 32, "-m", tmp_path / "m.safetensors")
+    slices = facts_of(command, tmp_path / "x.csv", "-m", tmp_path / "m.safetensors", "--slice", "part")["slices"][0]
+    y, predicted = frame["kind"], load_model(tmp_path / "m.safetensors").predict(frame.drop(columns="kind"))
+    for i, one in enumerate(slices["slices"]):
+        assert one["accuracy"] == pytest.approx((y == predicted)[np.arange(150) % 3 == i].mean())
+        assert "log_loss" not in one
+
+
+def test_a_threshold_decides(command, flats, tmp_path):
+    folder, test, _, _ = flats
+    model = load_model(folder / "let.safetensors").set_params(threshold=0.2)
+    model.fit(test[["area", "town", "rooms"]], test["let"]).save(tmp_path / "m.safetensors")
+    found = facts_of(command, folder / "rows.csv", "--label", "let", "-m", tmp_path / "m.safetensors")
+    predicted = model.predict(test[["area", "town", "rooms"]])
+    assert found["confusion"] == confusion_matrix(test["let"], predicted).tolist()
+    shown = command("predict", folder / "rows.csv", "--label", "let", "-m", tmp_path / "m.safetensors").stdout
+    assert shown.split() == predicted.tolist()
+    assert (predicted == "yes").mean() > (model.predict_proba(test[["area", "town", "rooms"]])[:, 1] > 0.5).mean()
 
 
 def test_many_values_and_too_many(command, flats, tmp_path, monkeypatch):

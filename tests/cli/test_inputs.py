@@ -238,36 +238,30 @@ class TestWeights:
 
 
 class TestIds:
-    def test_an_index_has_whole_ids(self, command, frame, tmp_path):
+    def test_an_index_has_ids(self, command, frame, tmp_path):
         frame.assign(number=np.arange(450) * 10 + 7)[["number", "age", "score"]].to_csv(tmp_path / "a.csv", index=False)
         index = tmp_path / "i.safetensors"
         command("index", "build", tmp_path / "a.csv", "--id", "number", "-i", index, "--quiet")
-        assert GCWSIndex.load(index).ids_.tolist() == (np.arange(450) * 10 + 7).tolist()
+        assert GCWSIndex.load(index).n_features_in_ == 2
         frame[["age", "score"]][:2].to_csv(tmp_path / "q.csv", index=False)
         found = command("index", "query", tmp_path / "q.csv", "-i", index, "-n", 1).stdout.splitlines()
         assert [line.split("\t")[1] for line in found[1:]] == ["7", "17"]
 
-    def test_other_ids_of_an_index(self, command, frame, tmp_path):
-        frame[["key", "age", "score"]].to_csv(tmp_path / "a.csv", index=False)
-        shown = command("index", "build", tmp_path / "a.csv", "--id", "key", "-i", tmp_path / "i", status=1).stderr
-        assert "a.csv, line 2: the id, column 'key', is 'k0', and an index has ids that are whole numbers" in shown
-
-
-@pytest.fixture(scope="module")
-def models(command, folder, frame):
-    """Models of two numbers and of two labels that are 0 or 1."""
-    rows = frame.drop(columns=["key", "weight", "kind"])
-    rows.to_csv(folder / "several.csv", index=False)
-    rows.drop(columns=["price", "area", "cheap", "old"]).to_csv(folder / "features.csv", index=False)
-    numbers, flags = folder / "numbers.safetensors", folder / "flags.safetensors"
-    for labels, others, model, more in (
-        (("price", "area"), ("cheap", "old"), numbers, ("--regression",)),
-        (("cheap", "old"), ("price", "area"), flags, ()),
-    ):
-        named = [word for label in labels for word in ("--label", label)]
-        left_out = [word for other in others for word in ("--drop", other)]
-        command("train", folder / "several.csv", *named, *left_out, *more, *QUICK, "-m", model)
-    return numbers, flags
+    def test_queries_and_pairs_have_ids(self, command, frame, tmp_path):
+        rows = frame[["key", "age", "score"]]
+        rows[:300].to_csv(tmp_path / "a.csv", index=False)
+        rows[300:].to_csv(tmp_path / "b.csv", index=False)
+        inputs, index = (tmp_path / "a.csv", tmp_path / "b.csv"), tmp_path / "i.safetensors"
+        command("index", "build", *inputs, "--id", "key", "-i", index, "--quiet")
+        rows[[*rows.columns[::-1]]].to_parquet(tmp_path / "q.parquet", index=False)
+        found = command("index", "query", tmp_path / "q.parquet", "--id", "key", "-i", index, "-n", 1, "--json").stdout
+        answers = [json.loads(line) for line in found.splitlines()]
+        assert [answer["row"] for answer in answers] == rows["key"].tolist()
+        assert answers[301]["neighbors"] == ["k301"]
+        twice = pd.concat([rows[:2], rows[:1].assign(key="again")])
+        twice.to_csv(tmp_path / "c.csv", index=False)
+        pairs = command("index", "dedup", tmp_path / "c.csv", "--id", "key", "--threshold", 0.999).stdout
+        assert pairs.splitlines()[1].split("\t")[:2] == ["k0", "again"]
 
     def test_predictions_have_the_ids(self, command, folder, tmp_path):
         model = folder / "kind.safetensors"

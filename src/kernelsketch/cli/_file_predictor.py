@@ -37,13 +37,16 @@ def one_output(model: Any, path: Path) -> Any:
 
 
 class FilePredictor:
-    """A model loaded from its file, which predicts rows as files give them."""
+    """A model loaded from its file, which predicts rows as files give them.
 
-    def __init__(self, path: Path, threads: int) -> None:
+    With ``learns``, rows that are wider than those of training are no surprise.
+    """
+
+    def __init__(self, path: Path, threads: int, *, learns: bool = False) -> None:
         self.model = load_model(path)
         self.model.n_jobs = threads
         self.has_several = bool(getattr(self.model, "_has_several", False))
-        self._threads, self._warned = check_n_jobs(threads), False
+        self._threads, self._warned = check_n_jobs(threads), learns
         self.is_regressor = not hasattr(self.model, "classes_")
         self.is_tabular = self.has_several or hasattr(self.model, "columns_")
         outputs = self.model.estimators_ if self.has_several else [self.model]
@@ -151,8 +154,10 @@ class FilePredictor:
             yield rows, X[rows].toarray() if makes_dense else X[rows]
 
 
-def numbers_of_classes(decisions: Array) -> Array:
-    """Return the classes that ``predict`` chooses, without the work of computing the decision values again."""
+def numbers_of_classes(model: Any, X: Any, decisions: Array) -> Array:
+    """Return the classes that ``predict`` chooses, without computing the decision values again if they decide."""
+    if getattr(model, "threshold_", None) is not None:  # of a probability
+        return class_numbers(model.predict(X), model.classes_)
     return (decisions > 0).astype(np.intp) if decisions.ndim == 1 else decisions.argmax(axis=1)
 
 

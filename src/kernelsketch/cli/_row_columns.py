@@ -43,26 +43,11 @@ class RowColumns:
             column = self._columns["sample_weight"]
             raise InputError(f"the weights, column {column!r}, are 0 in all rows: give a row a weight above 0.")
 
-    def ids(self, block: RowBlock) -> Array | None:
-        """Return the ids of the rows as objects, or None if the command line names no column of ids."""
-        return self._values(block, self._columns["id"]) if "id" in self._columns else None
-
-    def whole_ids(self, block: RowBlock) -> Array | None:
-        """Return ids that are whole numbers."""
-        ids = self.ids(block)
-        if ids is None:
+    def names(self, block: RowBlock) -> list[str] | None:
+        """Return the ids of the rows as text, empty where one is missing."""
+        if "id" not in self._columns:
             return None
-        found = np.empty(len(ids), np.int64)
-        for row, value in enumerate(ids.tolist()):
-            try:
-                found[row] = int(value) if not isinstance(value, float) or value == int(value) else int("")
-            except (TypeError, ValueError, OverflowError):
-                raise InputError(
-                    f"{self._stream.place(block, row)}: the id, column {self._columns['id']!r}, is {value!r}, and an "
-                    "index has ids that are whole numbers of 64 bits. Leave --id out to number the rows from 0, and "
-                    "keep a list of your ids in this order."
-                ) from None
-        return found
+        return ["" if value is None else str(value) for value in self._values(block, self._columns["id"]).tolist()]
 
     def labels(self, block: RowBlock) -> Any:
         """Return the labels: those of the label column or, of several columns, numbers (rows, labels)."""

@@ -18,7 +18,7 @@ MOST_VALUES = 20  # slices of a column; the rarer values share one
 MOST_NUMBERS = 10  # different numbers that are slices of their own; more become quartiles
 ROOTS = {"mean_squared_error": "root_mean_squared_error"}  # scores of which the root is shown
 FEWEST_VALUES = 1000  # for which there is always room
-VALUE_BYTES = 400  # of a value with its sums: measured
+VALUE_BYTES = 800  # of a value with its sums, also while they move to more room
 
 
 class SliceScores:
@@ -28,9 +28,8 @@ class SliceScores:
         self.column, self._most = column, max(FEWEST_VALUES, memory // VALUE_BYTES)
         self._numbers: dict[Any, int] = {}  # of values, in the order of the rows
         self._names: tuple[str, ...] = ()
-        self._sums: Array = np.zeros(
-            (0, 0)
-        )  # per value: rows, and for each score its rows, its sum and its sum of squares
+        # Of each value: rows, and for each score its rows, its sum and its sum of squares.
+        self._sums: Array = np.zeros((0, 0))
 
     def add(self, values: Any, scores: Mapping[str, Array]) -> None:
         """Add the values of rows in the column, and their scores, which are NaN where a row has none."""
@@ -41,16 +40,17 @@ class SliceScores:
                 f"--slice {self.column}: the column has more than {self._most:,} different values, for which --memory "
                 "has no room: name a column with fewer values, or pass a larger --memory."
             )
-        self._names, n = tuple(scores), len(self._numbers)
-        columns = [np.bincount(places, minlength=n)]
+        self._names = tuple(scores)
+        columns = [np.ones(len(places))]
         for score in scores.values():
-            known, plain = np.isfinite(score), np.nan_to_num(score, posinf=0, neginf=0)
+            plain = np.nan_to_num(score, posinf=0, neginf=0)
             with np.errstate(over="ignore"):
-                columns += [np.bincount(places, weights, n) for weights in (known, plain, plain**2)]
-        added: Array = np.column_stack(columns)
-        if len(self._sums):
-            added[: len(self._sums)] += self._sums
-        self._sums = added
+                columns += [np.isfinite(score), plain, plain**2]
+        if len(self._numbers) > len(self._sums):
+            grown = np.zeros((max(len(self._numbers), 2 * len(self._sums)), len(columns)))
+            grown[: len(self._sums)] = self._sums if len(self._sums) else 0
+            self._sums = grown
+        np.add.at(self._sums, places, np.column_stack(columns))
 
     def facts(self) -> dict[str, Any]:
         """Return the slices with their rows and scores."""
@@ -62,8 +62,9 @@ class SliceScores:
         found = {"value": value, "rows": int(sums[0]), "few_rows": bool(sums[0] < FEW_ROWS)}
         for i, name in enumerate(self._names):
             n, total, squares = sums[3 * i + 1 : 3 * i + 4]
-            mean = total / n if n else math.nan
-            error = math.sqrt(max(0.0, squares / n - mean**2) / n) if n > 1 else math.nan
+            mean, error = total / n if n else math.nan, math.nan
+            if n > 1 and math.isfinite(squares):
+                error = math.sqrt(max(0.0, squares / n - mean**2) / n)
             if name in ROOTS:
                 name, mean = ROOTS[name], math.sqrt(mean)
                 error = error / (2 * mean) if mean else error

@@ -9,6 +9,9 @@ from difflib import get_close_matches
 from operator import itemgetter
 from typing import Any
 
+import numpy as np
+
+from .._array import Array
 from ..exceptions import InputError, Setting
 from ._stream import Options, label_column, shown_names
 
@@ -24,6 +27,14 @@ class Columns:
     label: int | None
     carried: dict[str, int]
     features: tuple[int, ...]
+
+    def left_out(self) -> Array | None:
+        """Return 1 for each column that is neither a feature nor the label, and 0 for the others; None if all are."""
+        if self.are_usual:
+            return None
+        found = np.ones(self.width, np.uint8)
+        found[[*self.features, *([] if self.label is None else [self.label])]] = 0
+        return found
 
     @property
     def are_usual(self) -> bool:

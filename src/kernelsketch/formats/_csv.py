@@ -171,7 +171,8 @@ class _Reader:
         self._smooth = True  # whether native code took all that it was given, the last time
         self._labels = LabelColumn(options.text_labels, options.block_bytes, ignored=options.ignore_labels)
         self._block_bytes = options.block_bytes
-        self._is_native = self._table.columns.are_usual and not self._table.columns.carried
+        columns = self._table.columns
+        self._is_native, self._left_out = not columns.carried, columns.left_out()
         if not self._is_native:
             self._turn = self._step
         self._carried: list[dict[str, Any]] = []  # of the batches of a block
@@ -225,10 +226,10 @@ class _Reader:
         if not (self._is_native and self._records.between_lines) or (label is not None and is_text is None):
             return 0
         text = self._lines.waiting()
-        X = X[: len(text) // (2 * self._table.width)]  # a cell takes at least two bytes
+        X = X[: len(text) // (2 * self._width)]  # a number takes at least two bytes
         y = None if label is None else np.empty((len(X), 2), np.int64) if is_text else np.empty(len(X))
         threads = self._threads if self._smooth else 1  # work of threads beyond a line that is not ordinary is lost
-        taken = parse_csv(text, self._records.delimiter, label, X, y, threads)
+        taken = parse_csv(text, self._records.delimiter, label, X, y, threads, self._left_out)
         if y is not None:
             y = y[: taken.rows]
             if is_text:

@@ -48,13 +48,14 @@ if TYPE_CHECKING:
     from ._near_duplicates import NearDuplicates as NearDuplicates
     from ._near_duplicates import dedup as dedup
     from ._storage import INDEX_FORMAT as INDEX_FORMAT
+    from ._storage import INDEX_SCHEMA as INDEX_SCHEMA
     from ._transformer import GCWSNeighborsTransformer as GCWSNeighborsTransformer
     from ._tune import layout_for as layout_for
 
 _HOMES = {  # of names that need scikit-learn, which takes a second to import, and the join of texts does not need
     "_index": ("GCWSIndex",),
     "_near_duplicates": ("SHINGLE_WORDS", "NearDuplicates", "dedup"),
-    "_storage": ("INDEX_FORMAT",),
+    "_storage": ("INDEX_FORMAT", "INDEX_SCHEMA"),
     "_transformer": ("GCWSNeighborsTransformer",),
     "_tune": ("layout_for",),
 }

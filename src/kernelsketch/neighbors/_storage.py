@@ -36,7 +36,7 @@ def _directory_fits(header: Any, sizes: Any) -> bool:
     return header["tables"] == 0 or bool(sizes["directory"] == 1 << _segments.directory_bits(sizes["live rows"]))
 
 
-SCHEMA = Schema(
+INDEX_SCHEMA = Schema(
     kind="an index",
     format=INDEX_FORMAT,
     version=1,
@@ -97,7 +97,7 @@ def save_index(index: Any, path: Any) -> None:
     """Write a fitted index atomically to a file, as one segment without its removed rows."""
     if Path(path).is_dir() or os.fspath(path).endswith(("/", os.sep)):
         raise IsADirectoryError(errno.EISDIR, "It is a folder: call save_folder to save the index there", str(path))
-    save_file(Path(path), SCHEMA, *index_parts(index, _segments.whole(index._segments, index._layout)))
+    save_file(Path(path), INDEX_SCHEMA, *index_parts(index, _segments.whole(index._segments, index._layout)))
 
 
 def index_parts(index: Any, segment: Segment) -> tuple[dict[str, Any], Tensors]:
@@ -142,7 +142,7 @@ def index_parts(index: Any, segment: Segment) -> tuple[dict[str, Any], Tensors]:
 
 def load_index(cls: Any, path: Path, mmap: bool) -> Any:
     """Read an index, or map its file: queries then read what they need, and the tensors are not checksummed."""
-    return load_file(path, SCHEMA, lambda header, tensors: restored(cls, header, tensors), mmap=mmap)
+    return load_file(path, INDEX_SCHEMA, lambda header, tensors: restored(cls, header, tensors), mmap=mmap)
 
 
 def restored(cls: Any, header: dict[str, Any], tensors: Tensors) -> Any:

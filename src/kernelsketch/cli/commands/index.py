@@ -65,7 +65,11 @@ class TextOptions:
         metavar="FIELD",
     )
     id: str | None = option(
-        None, "Field of the id of each text. Answers then have ids instead of row numbers.", metavar="FIELD"
+        None,
+        "Field or column of the id of each text or row, which is no feature. Answers then have ids instead of row "
+        "numbers.",
+        metavar="FIELD",
+        rich_help_panel=InputOptions.panel,
     )
     on_error: str | None = on_error_option(
         None,
@@ -88,8 +92,7 @@ class TextOptions:
     def check_no_texts(self, advice: str) -> None:
         """Refuse options of texts; rows of numbers that are indexed may have ids too."""
         for field in fields(NewTextOptions):
-            of_rows = field.name == "id" and isinstance(self, Build)
-            if getattr(self, field.name, None) not in (None, False) and not of_rows:
+            if field.name != "id" and getattr(self, field.name, None) not in (None, False):
                 raise UsageError(f"--{field.name.replace('_', '-')} applies to texts: {advice}.")
 
     def check_no_numbers(self) -> None:
@@ -98,13 +101,13 @@ class TextOptions:
             if getattr(self, name) != getattr(InputOptions, name):
                 option = "header/--no-header" if name == "header" else name.replace("_", "-")
                 raise UsageError(f"--{option} applies to rows of numbers, and --text takes texts: pass one of them.")
+        if len(getattr(self, "inputs", ["one"])) > 1:
+            raise UsageError("an index of texts takes one file or folder: join the files, or put them into a folder.")
         format = getattr(self, "format", None)
         if format not in (None, *DOCUMENT_FORMATS):
             raise UsageError(
                 f"--format {format} is a format of rows of numbers, and --text takes texts: leave one of them out."
             )
-        if len(getattr(self, "inputs", ["one"])) > 1:
-            raise UsageError("--text takes the texts of one file or folder: join the files, or put them into a folder.")
 
 
 @dataclass
@@ -170,7 +173,7 @@ KEYWORDS: dict[str, Any] = {"ngram": 1, "analyzer": "word", "weight": "idf", "he
 
 @dataclass
 class Build(SeveralInputs, InputRows, HashOptions, IndexOptions, NewTextOptions):
-    """Build an index of the rows of files, or of the texts of one. Rows are numbered from 0, or have ids.
+    """Build an index of the rows of files. Rows are numbered from 0, and have the ids of --id if it is given.
 
     The index is built in memory. Unless you pass --codes-only, it stores the rows too: as bytes if all values are
     integers from 0 to 255, otherwise as float32. A label column is not part of a row: name it with --label.
@@ -178,12 +181,6 @@ class Build(SeveralInputs, InputRows, HashOptions, IndexOptions, NewTextOptions)
 
     inputs: list[str] = input_files(FileRole.READ_WITHOUT_OUTPUTS)
     index: Path = index_file(FileRole.WRITTEN)
-    id: str | None = option(
-        None,
-        "Column of the ids of rows, which are whole numbers, or field of the id of each text. Queries return them.",
-        metavar="COLUMN",
-        rich_help_panel="Input",
-    )
     keywords: bool = option(
         False,
         "Make an index to search texts by their words, in which rare words count most. It stands for --ngram 1 "

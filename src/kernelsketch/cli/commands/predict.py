@@ -21,10 +21,10 @@ class Predict(SeveralInputs, RowsOptions):
     and LIBSVM text needs none; [bold]evaluate[/bold] compares with them.
 
     The ending of OUTPUT decides the format: .csv, .tsv, .jsonl or .parquet, where .gz, .bz2, .xz or .zst may follow,
-    except for Parquet. The columns are those of --id and --columns, prediction, and what further options add;
-    models of several labels have columns prediction_LABEL. Without such an ending, and on standard output, the
-    result is text: one label per line or, with several columns, a line of names and tab-separated fields, in which
-    probabilities and scores have six digits. --to chooses another format.
+    except for Parquet. The columns are those of --id and --columns, prediction, and what further options add; models of
+    several labels have columns prediction_LABEL. Without such an ending, and on standard output, the result is text:
+    one label per line or, with several columns, a line of names and tab-separated fields, in which probabilities and
+    scores have six digits. --to chooses another format.
     """
 
     model: Path = model_file(FileRole.READ)

@@ -156,6 +156,15 @@ class Train(SeveralInputs, RowsOptions, HashOptions, LearningOptions, TableOptio
     sample_weight: str | None = weight_option()
     id: str | None = id_option(" and are not used")
     model: Path = model_file(FileRole.WRITTEN)
+    continue_from: Path | None = option(
+        None,
+        "Go on training an earlier model with the new rows of INPUT, in one pass and in bounded memory. The model "
+        "keeps its classes and all its options, and must not come from a table, --cv or --balanced: train these on all "
+        "rows. The file of the earlier model stays as it is.",
+        "--continue",
+        metavar="MODEL",
+        role=FileRole.READ,
+    )
     temp_dir: Path | None = option(
         None,
         "Folder of the temporary file of codes. By default that of the system for temporary files.",

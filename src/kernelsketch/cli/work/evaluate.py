@@ -41,7 +41,8 @@ def evaluate(task: Evaluate) -> None:
     ):
         counted, columns = CountedRows(stream, meter), RowColumns(stream, task)
         room = 0 if predictor.is_regressor and not task.slice else memory_left(task)
-        slices = [SliceScores(name, room // 4) for name in dict.fromkeys(task.slice or ())]
+        names = list(dict.fromkeys(task.slice or ()))
+        slices = [SliceScores(name, room // (2 * len(names))) for name in names]
         scores: Any = ValueScores() if predictor.is_regressor else ClassScores(made.classes_, room, positive)
         for block in counted:
             if block.y is None:
@@ -106,7 +107,7 @@ def _add(
         else:
             decisions = model.decision_function(X)
             values = np.asarray(model.predict_proba(X)) if has_probabilities else decisions
-            chosen = numbers_of_classes(decisions)
+            chosen = numbers_of_classes(model, X, decisions)
             of_rows = scores.add(y, chosen, values, name, are_probabilities=has_probabilities, weights=weight)
         for one in slices:
             one.add(block.carried[one.column][start : start + len(y)], of_rows)

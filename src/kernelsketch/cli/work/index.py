@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json as json_lines
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -161,6 +161,7 @@ def query(task: Query) -> None:
     ):
         names = getattr(found, "feature_names_in_", None)
         columns, counted = feature_columns(names, stream, "the index was built from"), CountedRows(stream, meter)
+        names_of = _names_of(task, stream)
         if hasattr(found, "feature_names_in_"):
             del found.feature_names_in_  # feature_columns has compared them
         if not task.json:
@@ -169,7 +170,7 @@ def query(task: Query) -> None:
             X = _rows_of(block, task.input) if columns is None else block.X[:, columns]
             X = _with_width(found, X, task.input)
             before = counted.rows - X.shape[0]
-            names, new = getattr(stream, "names", None), []
+            names, new = names_of(block), []
             for first, distances, ids in _answers(found, X, n_neighbors, task.threshold):
                 for row, near, similarity in _neighbors(found, first, distances, ids):
                     why = None if near else unanswered.reason(X, row, stream, row)
@@ -269,6 +270,10 @@ def _open(task: Build | Dedup | Query, shingles: Shingles | None, own: list[str]
     return TextRows(task, shingles, own)
 
 
+def _inputs(task: Build | Dedup | Query) -> list[str]:
+    return task.inputs if isinstance(task, Build) else [task.input]
+
+
 def _skipped(stream: Any) -> dict[str, str]:
     """Return the line of the summary about records without a text, if there are some."""
     count = getattr(stream, "skipped", 0)
@@ -313,8 +318,11 @@ def _find_n_features(task: Build | Dedup) -> None:
         task.n_features = max((rows.X.shape[1] for rows in stream), default=1)
 
 
-def _inputs(task: Build | Dedup | Query) -> list[str]:
-    return task.inputs if isinstance(task, Build) else [task.input]
+def _names_of(task: Build | Dedup | Query, stream: Any) -> Callable[[Any], list[str] | None]:
+    """Return a function from a block to the ids of its rows as text, if the command line names them."""
+    if isinstance(stream, TextRows):
+        return lambda _: stream.names
+    return RowColumns(stream, task).names
 
 
 def _indexed(
@@ -322,14 +330,13 @@ def _indexed(
 ) -> GCWSIndex:
     """Return the index of all rows: fitted to the first block, tuned for it if a recall is given."""
     shingles = made.shingles
-    columns = None if stream is None or isinstance(stream, TextRows) else RowColumns(stream, task)
-    fitted, room = False, memory_left(task)
+    fitted, room, names_of = False, memory_left(task), _names_of(task, stream)
     for block in counted:
-        X, ids = _rows_of(block, task.input), None if columns is None else columns.whole_ids(block)
+        X, names = _rows_of(block, task.input), names_of(block)
         if not fitted:
             if recall is not None:
                 made = made.tune(X, recall=recall, n_rows=counted.expected).set_params(shingles=shingles)
-            made.fit(X, ids=ids, names=getattr(stream, "names", None))
+            made.fit(X, names=names)
         n = max(counted.expected, counted.rows)
         needed = 2 * int(made.nbytes_ * n / made.n_samples_fit_) + STEPS  # a merge holds the old and the new segment
         if needed > room:
@@ -339,7 +346,7 @@ def _indexed(
                 f"{enough_memory(task, room, needed)} or more, or --codes-only to build."
             )
         if fitted:
-            made.add(X, ids, names=getattr(stream, "names", None))
+            made.add(X, names=names)
         fitted = True
     if not fitted:
         raise InputError(f"{task.input} has no rows.")

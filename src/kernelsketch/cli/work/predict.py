@@ -107,7 +107,7 @@ class _Answers:
                 values += list(model.predict_interval(X, self._coverage).T)
             return dict(zip(self.names, values, strict=True))
         decisions = model.decision_function(X)
-        numbers = numbers_of_classes(decisions)
+        numbers = numbers_of_classes(model, X, decisions)
         found: dict[str, Any] = {
             "prediction": Chosen([self._labels[number] for number in numbers.tolist()], self._labels)
         }

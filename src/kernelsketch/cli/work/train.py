@@ -26,6 +26,7 @@ from .._progress import CountedRows, ProgressMeter, format_duration
 from .._results import labels_text, print_facts, print_json
 from .._row_columns import RowColumns
 from ..commands.train import Train
+from .train_further import train_further
 from .train_table import LABEL_COPIES, Labels, save_model, saved_lines, train_table
 
 COPIES = 4  # of the codes that cross-validation holds at a time
@@ -54,6 +55,10 @@ def train(task: Train) -> None:
 def _train(task: Train) -> None:
     if task.classes:  # scikit-learn warns about many classes; --classes confirms them
         warnings.filterwarnings("ignore", "The number of unique classes")
+    if task.continue_from is not None:
+        facts, lines = train_further(task)
+        print_json(facts) if task.json else print_facts(lines)
+        return
     with (
         ProgressMeter("reading", task.quiet) as meter,
         open_input(task.inputs, task, as_table=not task.plain, several_labels=True, drops=task.plain) as stream,

@@ -135,6 +135,11 @@ def save_model(model: Any, task: Train, stream: RowStream, rows: int) -> dict[st
     """Save a model with the label column of its rows, and return the facts that every model has."""
     head = getattr(model, "model_", model)
     head.fitted_ = replace(head.fitted_, label_column=label_of(stream, task))
+    return saved_facts(model, task, rows)
+
+
+def saved_facts(model: Any, task: Train, rows: int) -> dict[str, Any]:
+    """Save a model, and return the facts that every model has."""
     model.save(task.model)
     classes = [label_value(label) for label in getattr(model, "classes_", np.empty(0)).tolist()]
     return {
