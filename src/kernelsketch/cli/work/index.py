@@ -310,7 +310,7 @@ def _find_n_features(task: Build | Dedup) -> None:
     if not all(Path(path).is_file() for path in row_files(_inputs(task))):
         raise InputError(
             f"{task.input} is not a file that can be read twice, which an index needs to find the number of features: "
-            "check the name, or pass --n-features."
+            "check the name, or pass --n-features. If it holds texts, pass --text FIELD or --format lines."
         )
     with open_input(_inputs(task), task) as stream:
         if stream.format != "libsvm":
