@@ -129,7 +129,7 @@ def test_why_a_text_finds_nothing(command, corpus, tmp_path):
         "shorter than a shingle", "no word", "none above the threshold", "none above the threshold", "no text",
     ]  # fmt: skip
     shown = " ".join(command(*query).stderr.split())
-    assert "no neighbour5 of 5 texts" in shown
+    assert "no neighbour 5 of 5 texts" in shown
     assert "shorter than a shingle 1; a shingle has 5 words: build the index with a smaller --ngram" in shown
     assert "none above the threshold 2; the most similar row to one of them has 0." in shown
     source.write_text(json.dumps(asked[2]))
