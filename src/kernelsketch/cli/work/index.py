@@ -277,11 +277,8 @@ def _inputs(task: Build | Dedup | Query) -> list[str]:
 def _skipped(stream: Any) -> dict[str, str]:
     """Return the line of the summary about records without a text, if there are some."""
     count = getattr(stream, "skipped", 0)
-    return (
-        {"skipped": f"{some(count, 'record')} without a text; no row is similar to {'it' if count == 1 else 'them'}"}
-        if count
-        else {}
-    )
+    them = "it" if count == 1 else "them"
+    return {"skipped": f"{some(count, 'record')} without a text; no row is similar to {them}"} if count else {}
 
 
 def _shown(index: GCWSIndex, ids: Array) -> list[Any]:
