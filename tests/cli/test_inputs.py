@@ -291,6 +291,23 @@ class TestIds:
         assert json.loads(lines[7])["key"] == "k7"
 
 
+@pytest.fixture(scope="module")
+def models(command, folder, frame):
+    """Models of two numbers and of two labels that are 0 or 1."""
+    rows = frame.drop(columns=["key", "weight", "kind"])
+    rows.to_csv(folder / "several.csv", index=False)
+    rows.drop(columns=["price", "area", "cheap", "old"]).to_csv(folder / "features.csv", index=False)
+    numbers, flags = folder / "numbers.safetensors", folder / "flags.safetensors"
+    for labels, others, model, more in (
+        (("price", "area"), ("cheap", "old"), numbers, ("--regression",)),
+        (("cheap", "old"), ("price", "area"), flags, ()),
+    ):
+        named = [word for label in labels for word in ("--label", label)]
+        left_out = [word for other in others for word in ("--drop", other)]
+        command("train", folder / "several.csv", *named, *left_out, *more, *QUICK, "-m", model)
+    return numbers, flags
+
+
 class TestSeveralLabels:
     def test_the_models_are_those_of_python(self, models, frame):
         X = frame[["age", "city", "score"]]

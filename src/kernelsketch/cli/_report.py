@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from ._slices import FEW_ROWS, slice_table
 from ._svg import bars, calibration, curves, matrix, scatter, short
 from ._table_facts import by_importance, column_facts
 
@@ -69,6 +68,8 @@ def table(names: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def _slice_section(found: dict[str, Any], positive: Any) -> str:
+    from ._slices import FEW_ROWS, slice_table  # which imports scikit-learn, and dedup writes pages, too
+
     notes = ["Means over the rows with a value, ± their standard errors."]
     if found["kind"] == "quartiles":
         notes.append("Each slice has about a quarter of the rows.")

@@ -274,8 +274,8 @@ def write_files(folder: Path) -> dict[str, str]:
         for name, X, y in (("digits.svm", X_train, y_train), ("digits.t.svm", X_test, y_test)):
             count = write_rows(Path(own) / name, [(X, y)])
             made[name] = (Path(own) / name).read_bytes(), f"{count:,} rows"
-    names, lines = loan_lines(TRAINING_LOANS + TEST_LOANS)
-    for name, part in (("loans.csv", lines[:TRAINING_LOANS]), ("loans.t.csv", lines[TRAINING_LOANS:])):
+    names, loans = loan_lines(TRAINING_LOANS + TEST_LOANS)
+    for name, part in (("loans.csv", loans[:TRAINING_LOANS]), ("loans.t.csv", loans[TRAINING_LOANS:])):
         made[name] = "".join(f"{line}\n" for line in [names, *part]).encode(), f"{len(part):,} rows"
     articles = make_articles()
     lines = "".join(json.dumps(article) + "\n" for article in articles)
