@@ -32,10 +32,12 @@ def test_options_of_a_file(command, files, tmp_path, config):
 def test_commands_of_an_index_and_lists(command, iris, tmp_path, config):
     source, index = tmp_path / "in.jsonl", tmp_path / "i.safetensors"
     source.write_text('{"body": "one two three", "key": "a"}\n')
-    path = config('[index.build]\ntext = "body"\nid = "key"\nngram = 2\n[train]\ndrop = ["petal length (cm)"]\n')
+    path = config(
+        '[index.build]\ntext = "body"\nid = "key"\nngram = 2\n[train]\ndrop = ["petal length (cm)"]\nlabel = "kind"\n'
+    )
     facts = json.loads(command("index", "build", source, "-i", index, "--config", path, "--json").stdout)
     assert facts["ngram"] == 2
-    table = ("train", iris[1], "--label", "kind", "--effort", "quick", "-m", tmp_path / "m", "--json", "-q")
+    table = ("train", iris[1], "--effort", "quick", "-m", tmp_path / "m", "--json", "-q")
     columns = json.loads(command(*table, "--config", path).stdout)["columns"]
     assert [column["name"] for column in columns if not column["used"]] == ["petal length (cm)"]
 
@@ -55,8 +57,8 @@ def test_a_file_counts_as_the_command_line(command, iris, tmp_path, config):
         ("[index.biuld]\ntext = 'x'\n", "[index.biuld] is no command. Did you mean index.build?"),
         ("label = 'x'\n", "label is in no table: write it below the name of a command"),
         ("[train]\nquiet = 'yes'\n", "quiet in [train] must be true or false, got 'yes'"),
-        ("[train]\nlabel = ['a']\n", "label in [train] must be a single value, got ['a']"),
-        ("[train]\ndrop = 'a'\n", "drop in [train] must be a list of values, got 'a'"),
+        ("[train]\nseed = [1]\n", "seed in [train] must be a single value, got [1]"),
+        ("[train]\ndrop = [true]\n", "drop in [train] must be a single value or a list, got [True]"),
         ("[train]\nlabel\n", "is not TOML"),
         ("[train]\nn-components = 'many'\n", "Invalid value for '--n-components'"),
     ],

@@ -173,13 +173,12 @@ def test_what_cannot_be(command, corpus, files, tmp_path):
     build = ("index", "build", path, "-i", tmp_path / "j.safetensors")
     for options, message in [
         ((*build, "--analyzer", "char"), "--analyzer applies to texts: name their field with --text"),
-        ((*build, "--id", "key"), "--id applies to texts"),
         ((*build, "--keywords"), "--keywords applies to texts"),
         ((*build, "--text", "body", "--keywords", "--ngram", 2), "--keywords stands for --ngram 1"),
         ((*build, "--text", "body", "--keywords", "--heavy-fraction", 0.5), "stands for --heavy-fraction 1"),
         ((*build, "--text", "body", "--keywords", "--recall", 0.9), "--recall"),
         ((*build, "--text", "body", "--format", "npz"), "--format npz is a format of rows of numbers"),
-        (("index", "query", rows, "-i", tmp_path / "rows.safetensors", "--id", "x"), "--id applies to texts"),
+        (("index", "query", rows, "-i", tmp_path / "rows.safetensors", "--on-error", "skip"), "--on-error applies to"),
         (("index", "query", rows, "-i", tmp_path / "rows.safetensors", "--new", tmp_path / "n"), "leave out --new"),
         (("index", "query", path, "-i", index, "--n-features", 3), "--n-features applies to rows of numbers"),
     ]:

@@ -51,7 +51,7 @@ def scores_of(n):
     """Values of rows, and which class is the positive one."""
     ranking, y = Ranking(n, 10**6), np.arange(12 * n) % n
     values = np.random.default_rng(0).normal(size=(12 * n, n)) + np.eye(n)[y]
-    ranking.add(y, values[:, 1] if n == 2 else values)
+    ranking.add(y, values[:, 1] if n == 2 else values, np.ones(len(y)))
     return SimpleNamespace(ranking=ranking, positive=1 if n == 2 else None)
 
 

@@ -19,8 +19,9 @@
 ``_tables``           blocks of a table as tabular models take them
 ``_table_facts``      what commands print about the columns of a tabular model; imports no scikit-learn
 ``_scores``           metrics, summed over blocks
+``_page``             the frame of pages
 ``_report``           the page of ``evaluate --report``, with the plots of ``_svg``
-``_dedup_results``    what ``dedup`` writes besides the documents
+``_dedup_results``    what ``dedup`` writes besides the documents, and why documents go
 ``_dedup_report``     the page of ``dedup --report``
 ===================== ==================================================================================
 """

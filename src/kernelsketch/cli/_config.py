@@ -79,9 +79,9 @@ def _values(path: str, words: list[str], command: Any) -> dict[str, Any]:
             near = _near(key, [shown for one in options.values() for shown in _keys(one)])
             raise UsageError(f"--config {path}: [{where}] has {key!r}, which is no option of the command.{near}")
         if not _fits(param, value):
-            kind = "true or false" if param.is_flag else "a list of values" if param.multiple else "a single value"
+            kind = "true or false" if param.is_flag else "a single value" + " or a list" * param.multiple
             raise UsageError(f"--config {path}: {key} in [{where}] must be {kind}, got {value!r}.")
-        found[param.name] = value
+        found[param.name] = [value] if param.multiple and not isinstance(value, list) else value
     return found
 
 
@@ -122,8 +122,8 @@ def _keys(param: Any) -> list[str]:
 def _fits(param: Any, value: Any) -> bool:
     if param.is_flag:
         return isinstance(value, bool)
-    if param.multiple:
-        return isinstance(value, list) and all(_is_plain(one) for one in value)
+    if param.multiple and isinstance(value, list):
+        return all(_is_plain(one) for one in value)
     return _is_plain(value)
 
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ._report import facts_table, page, section
+from ._page import facts_table, page, section
 from ._svg import bars
 
 MOST_CHARACTERS = 1000  # of a text

@@ -42,6 +42,7 @@ COMMANDS = (
             "kernelsketch train prices.parquet --label price --regression --budget 60 -m prices.safetensors",
             "kernelsketch train a9a -m a9a.safetensors -k 512 -C 0.1",
             "zcat part-*.svm.gz | kernelsketch train - --memory 1GB -m all.safetensors --json",
+            "kernelsketch train new.svm --continue all.safetensors -m more.safetensors",
         ),
     ),
     CommandEntry(
@@ -51,6 +52,7 @@ COMMANDS = (
         (
             "kernelsketch predict a9a.t -m a9a.safetensors -o labels.txt",
             "kernelsketch predict new.csv -m flights.safetensors --proba | head",
+            "kernelsketch predict new.csv -m flights.safetensors --columns flight --proba -o delays.parquet",
             "kernelsketch predict - --format libsvm -m a9a.safetensors < a9a.t",
         ),
     ),
@@ -61,6 +63,7 @@ COMMANDS = (
         (
             "kernelsketch evaluate a9a.t -m a9a.safetensors",
             "kernelsketch evaluate test.csv --label delayed -m flights.safetensors --report flights.html",
+            "kernelsketch evaluate test.csv -m flights.safetensors --slice carrier --positive yes",
         ),
     ),
     CommandEntry(

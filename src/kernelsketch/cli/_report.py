@@ -1,18 +1,14 @@
-"""The page of ``kernelsketch evaluate --report``: metrics and plots in one HTML file that loads nothing.
-
-``page.html`` is the frame of this page and of that of ``dedup --report``.
-"""
+"""The page of ``kernelsketch evaluate --report``: metrics and plots in one HTML file that loads nothing."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from html import escape
-from pathlib import Path
-from string import Template
 from typing import Any
 
 import numpy as np
 
+from ._page import facts_table, page, section, table
+from ._slices import FEW_ROWS, slice_table
 from ._svg import bars, calibration, curves, matrix, scatter, short
 from ._table_facts import by_importance, column_facts
 
@@ -45,31 +41,7 @@ def report_page(
     return page(title, subtitle, sections)
 
 
-def page(title: str, subtitle: str, sections: Sequence[str]) -> str:
-    """Return a page of HTML; title and subtitle are HTML too."""
-    template = Template(Path(__file__).with_name("page.html").read_text("utf-8"))
-    return template.substitute(title=title, subtitle=subtitle, sections="\n".join(sections))
-
-
-def facts_table(lines: dict[str, str]) -> str:
-    rows = "".join(f"<tr><td>{escape(name)}</td><td>{escape(text)}</td></tr>" for name, text in lines.items())
-    return f'<table class="facts">{rows}</table>'
-
-
-def section(title: str, note: str, content: str) -> str:
-    told = f"<p>{note}</p>" if note else ""
-    return f'<h2>{title}</h2>{told}<div class="plot">{content}</div>'
-
-
-def table(names: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    head = "".join(f"<th>{escape(name)}</th>" for name in names)
-    body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
-    return f"<table><tr>{head}</tr>{body}</table>"
-
-
 def _slice_section(found: dict[str, Any], positive: Any) -> str:
-    from ._slices import FEW_ROWS, slice_table  # which imports scikit-learn, and dedup writes pages, too
-
     notes = ["Means over the rows with a value, ± their standard errors."]
     if found["kind"] == "quartiles":
         notes.append("Each slice has about a quarter of the rows.")

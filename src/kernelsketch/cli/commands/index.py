@@ -90,7 +90,7 @@ class TextOptions:
             self.check_no_texts("name their field with --text, or pass --format jsonl or lines")
 
     def check_no_texts(self, advice: str) -> None:
-        """Refuse options of texts."""
+        """Refuse options of texts; rows of numbers that are indexed may have ids too."""
         for field in fields(NewTextOptions):
             if field.name != "id" and getattr(self, field.name, None) not in (None, False):
                 raise UsageError(f"--{field.name.replace('_', '-')} applies to texts: {advice}.")
