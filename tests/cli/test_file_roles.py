@@ -47,7 +47,7 @@ WITHOUT_OUTPUTS = {"info"}
 OWN_NAMES = {"demo"}  # writes files of its own names to a folder
 # Parameters of text that name no file, and folders in which no file has a name that the user chose.
 NO_FILES = {
-    *("label", "delimiter", "memory", "text", "id", "keep", "name"),
+    *("label", "sample_weight", "encoding", "delimiter", "memory", "text", "id", "keep", "name"),
     *("temp_dir", "write", "groups", "time", "scoring", "threshold"),
 }
 
@@ -309,3 +309,14 @@ def test_a_pipe_is_no_output(command, folder):
     for name, output in product(("predict", "index query"), ("pipe", "./pipe")):
         found = command(*words(name, LINES[name] | {"--output": output}), status=1)
         assert "It is a device or a pipe" in found.stderr
+
+
+def test_files_that_a_pattern_or_a_folder_stands_for(command, folder):
+    (folder / "parts").mkdir()
+    (folder / "parts" / "part-0.svm").write_bytes((folder / "rows.svm").read_bytes())
+    before = contents(folder / "parts")
+    for output in ("parts/part-0.svm", "parts/new.svm"):
+        message = "choose another" if output.endswith("new.svm") else "are the same file"
+        shown = command("hash", "parts/part-*.svm", "parts", output, "--to", "libsvm", "-k", 4, status=2).stderr
+        assert message in shown
+    assert contents(folder / "parts") == before

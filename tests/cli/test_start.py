@@ -73,7 +73,7 @@ def test_predict_imports_what_it_needs(problem):
         for name in ours
         if name.startswith(("kernelsketch.cli.commands.", "kernelsketch.cli.work."))
     }
-    assert commands == {"predict", "predict_several"}
+    assert commands == {"predict"}
     assert len(added) < 350
 
 

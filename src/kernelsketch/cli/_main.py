@@ -40,6 +40,8 @@ COMMANDS = (
         (
             "kernelsketch train flights.csv.gz --label delayed -m flights.safetensors",
             "kernelsketch train prices.parquet --label price --regression --budget 60 -m prices.safetensors",
+            "kernelsketch train flights/ --label delayed --sample 500000 --drop id -m flights.safetensors",
+            "kernelsketch train 'part-*.csv' --label a --label b --regression -m both.safetensors",
             "kernelsketch train a9a -m a9a.safetensors -k 512 -C 0.1",
             "zcat part-*.svm.gz | kernelsketch train - --memory 1GB -m all.safetensors --json",
             "kernelsketch train new.svm --continue all.safetensors -m more.safetensors",

@@ -116,7 +116,7 @@ class InputOptions:
     encoding: str | None = option(
         None,
         "Encoding of CSV and LIBSVM text, such as latin-1, cp1252 or utf-16. By default UTF-8.",
-        metavar="NAME",
+        metavar="ENCODING",
     )
 
     @property

@@ -31,8 +31,9 @@ class Ranking:
         self._kept: list[Array] = []
         self._weights: list[Array] = []
 
-    def add(self, numbers: Array, values: Array, weights: Array) -> None:
+    def add(self, numbers: Array, values: Array, weights: Array | None = None) -> None:
         """Add the numbers of the classes of rows, their values and weights. Rows of weight 0 do not count."""
+        weights = np.ones(len(numbers)) if weights is None else weights
         if not weights.all():
             used = weights > 0
             numbers, values, weights = numbers[used], values[used], weights[used]
@@ -76,13 +77,14 @@ class Ranking:
         roc, of_precision = _thinned(false_share, true_share), _thinned(recall[::-1], precision[::-1])
         return Curves(roc, of_precision, float(np.average(is_class, weights=weights)))
 
-    def _one(self, number: int) -> tuple[Array, Array, Array]:
+    def _one(self, number: int) -> tuple[Array, Array, Array | None]:
         """Return whether rows are of a class, the values by which the class ranks them, and their weights."""
         if not self._kept or not self.is_complete:
-            return np.zeros(0, bool), np.zeros(0), np.zeros(0)
+            return np.zeros(0, bool), np.zeros(0), None
         self._numbers, self._kept = [np.concatenate(self._numbers)], [np.concatenate(self._kept)]
         self._weights = [np.concatenate(self._weights)]
-        numbers, kept, weights = self._numbers[0], self._kept[0], self._weights[0]
+        numbers, kept = self._numbers[0], self._kept[0]
+        weights = None if (self._weights[0] == 1).all() else self._weights[0]
         is_class = numbers == number
         if self._n_classes == 2:
             return is_class, kept[:, 0] if number == 1 else -kept[:, 0], weights

@@ -175,9 +175,10 @@ class _ArrowColumns:
     def _numeric(self, kind: Any, column: str) -> Any:
         types = self._pa.types
         if not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)):
+            place = f"{self._source.name}: column {column!r}"
             raise NotNumbersError(
-                f"{self._source.name}: column {column!r} holds {kind}, not numbers. Encode it, for example with "
-                "sklearn.preprocessing.OneHotEncoder, leave it out with ",
+                f"{place} holds {kind}, not numbers. Encode it, for example with sklearn.preprocessing.OneHotEncoder, "
+                "leave it out with ",
                 Setting("drop", column),
                 ", or name it with ",
                 Setting("label", ...),

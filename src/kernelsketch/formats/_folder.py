@@ -72,11 +72,20 @@ def files_like(pattern: str) -> list[str]:
 
 
 def row_files(inputs: Sequence[str]) -> list[str]:
-    """Return the files that names of files, folders and patterns stand for.
+    """Return the files that names of files, folders and patterns stand for, for :func:`.open_rows`.
 
-    Files stay in their order; the parts in a folder come in the order of their names. What Spark and others write
-    beside the parts is left out: names that begin with a dot or an underscore, such as ``_SUCCESS``, checksums
-    (``.crc``), and files of no bytes.
+    Files stay in their order; the parts in a folder, and what a pattern matches, come in the order of their names. What
+    Spark and others write beside the parts is left out: names that begin with a dot or an underscore, such as
+    ``_SUCCESS``, checksums (``.crc``), and files of no bytes. Folders of partitions, such as ``year=2024``, are refused.
+
+    Parameters
+    ----------
+    inputs : sequence of str
+        Names of files and folders, and patterns such as ``"part-*.csv"``; or ``"-"`` alone.
+
+    Returns
+    -------
+    list of str
     """
     if list(inputs) == ["-"]:
         return ["-"]

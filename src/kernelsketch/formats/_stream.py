@@ -40,8 +40,8 @@ class RowBlock:
     X: Any
     y: Array | None = None
     qid: Array | None = None
-    carried: dict[str, Any] = field(default_factory=dict)
-    lines: Array | None = None
+    carried: dict[str, Any] = field(default_factory=dict, repr=False)
+    lines: Array | None = field(default=None, repr=False)
 
     def __iter__(self) -> Iterator[Any]:
         return iter((self.X, self.y))

@@ -16,7 +16,6 @@ from .._file_predictor import FilePredictor, numbers_of_classes
 from .._progress import CountedRows, ProgressMeter
 from .._results import label_value, print_facts
 from ..commands.predict import Predict
-from .predict_several import SeveralAnswers
 
 
 def predict(task: Predict) -> None:
@@ -28,7 +27,7 @@ def predict(task: Predict) -> None:
         predictor.open(task.inputs, task, ignore_labels=True, carry=task.columns) as stream,
     ):
         counted = CountedRows(stream, meter)
-        answers: Any = SeveralAnswers(predictor, task) if predictor.has_several else _Answers(predictor, task)
+        answers: Any = _answers(predictor, task)
         beside = list(dict.fromkeys([*([] if task.id is None else [task.id]), *(task.columns or ())]))
         names: list[str] | None = [*beside, *answers.names]
         rounded = answers.rounded
@@ -42,6 +41,14 @@ def predict(task: Predict) -> None:
                     _write(file, block, predictor, answers, beside)
     if task.output != "-":
         print_facts({"predicted": counted.summary, "output": task.output}, to_stderr=True)
+
+
+def _answers(predictor: FilePredictor, task: Predict) -> Any:
+    if predictor.has_several:
+        from .predict_several import SeveralAnswers
+
+        return SeveralAnswers(predictor, task)
+    return _Answers(predictor, task)
 
 
 def _write(file: Any, block: Any, predictor: FilePredictor, answers: Any, beside: list[str]) -> None:
