@@ -13,7 +13,6 @@ from sklearn.exceptions import NotFittedError
 
 from kernelsketch import GCWSTabularClassifier, GCWSTabularRegressor, load_model
 from kernelsketch.exceptions import InputError, InputTypeError, MissingExtraError, ParameterError
-from kernelsketch.tabular._credit import TreeCredit
 from kernelsketch.tabular._explain import METHODS
 from kernelsketch.tabular._read import read_table
 
@@ -204,15 +203,6 @@ def test_methods_agree(models, name):
     """Also see docs/decisions/0032-explanations.rst."""
     first, second = (models[name].explain(X[:40], method=method).values for method in METHODS)
     assert np.corrcoef(first.ravel(), second.ravel())[0, 1] > 0.8
-
-
-def test_credits_of_trees_add_up_to_their_outputs(models):
-    model = models["three with trees"]
-    owners = np.array([feature.column for feature in model._plan.features])
-    features, known = model._plan.encode(read_table(X[:9]))[:], model._background[:]
-    found = TreeCredit(model._trees, owners, len(X.columns), known).of(features)
-    wanted = model._trees.decide(features) - model._trees.decide(known).mean(axis=0)
-    np.testing.assert_allclose(found.sum(axis=1), wanted, atol=1e-12)
 
 
 def test_cells_are_shown_as_they_were_read(models):

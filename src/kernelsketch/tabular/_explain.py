@@ -23,7 +23,7 @@ from .._array import Array
 from .._validation import check_n_jobs, row_batches
 from ..exceptions import InputError, InputTypeError, ParameterError, Setting
 from ._columns import TablePlan
-from ._credit import HashCredit, TreeCredit
+from ._credit import HashCredit
 from ._explanation import Explanation
 from ._features import Features
 from ._frame import DATE, Table
@@ -262,8 +262,8 @@ def _by_hashes(
 ) -> tuple[Array, Array | None, Array, Array]:
     """Return contributions (rows, columns, outputs), no errors, the base (outputs) and the outputs of rows.
 
-    The credits of the kernel machine and of the trees, each in their own logits or targets, are added with their shares
-    in the blend. The logarithm of a probability has the credits of its logit, less the mean over the classes, weighted
+    The credits of the kernel machine and the Shapley values of the trees, each in their own logits or targets, are added
+    with their shares in the blend. The logarithm of a probability has the credits of its logit, less the mean over the classes, weighted
     with probabilities half way between those of the row and of the background rows. What is then missing in the sum is
     shared out in proportion to the sizes of the contributions.
     """
@@ -271,14 +271,16 @@ def _by_hashes(
     owners, n_columns, known = _owners(model._plan), len(model._plan.columns), background[:]
     before = _batched(model, len(known), known.shape[1], lambda rows: known[rows])
     after = _batched(model, len(features), known.shape[1], lambda rows: features[rows])
-    credits = [(1 - model.trees_share_, HashCredit(model.model_.fitted_, model._views, owners, n_columns, known))]
-    if model._trees is not None:
-        credits.append((model.trees_share_, TreeCredit(model._trees, owners, n_columns, known)))  # type: ignore[arg-type]
+    hashes, share = HashCredit(model.model_.fitted_, model._views, owners, n_columns, known), model.trees_share_
     row_bytes = 8 * features.shape[1] + 8 * n_columns * before.shape[1]
+    threads = check_n_jobs(model.n_jobs)
     parts = []
     for rows in row_batches(len(features), row_bytes, BATCH_BYTES):
         mine = features[rows]
-        parts.append(sum(share * credit.of(mine) for share, credit in credits) / model._temperature)
+        part = (1 - share) * hashes.of(mine)
+        if model._trees is not None:
+            part += share * model._trees.shapley(mine, known, owners, n_columns, threads)
+        parts.append(part / model._temperature)
     found, base = np.concatenate(parts), before.mean(axis=0)
     if after.shape[1] > 1:
         weights = (softmax(after, axis=1) + np.exp(before).mean(axis=0)) / 2
