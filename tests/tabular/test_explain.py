@@ -315,6 +315,26 @@ class TestPlot:
         assert model.plot_explanation(row, ax=ax) is ax
         pyplot.close("all")
 
+    def test_interval(self, models):
+        from matplotlib import pyplot
+
+        model = models["numbers"]
+        ax = model.plot_explanation(X, 3, n_columns=4, coverage=0.8)
+        assert [label.get_text() for label in ax.get_yticklabels()][-1] == "80 % interval"
+        ends, output = ax.lines[-2:]
+        np.testing.assert_array_equal(ends.get_xdata(), model.predict_interval(X[3:4], 0.8)[0])
+        assert output.get_xdata()[0] == model.predict(X[3:4])[0]
+        low, high = ax.get_xlim()
+        assert low < min(ends.get_xdata())
+        assert max(ends.get_xdata()) < high
+        pyplot.close("all")
+        with pytest.raises(ParameterError, match=r"coverage=0\.9 is for models that predict numbers; predict_set"):
+            models["two"].plot_explanation(X, coverage=0.9)
+        with pytest.raises(InputTypeError, match="coverage is for rows"):
+            model.plot_explanation(model.explain(X[:1]), coverage=0.9)
+        with pytest.raises(InputError, match=r"coverage=1\.5 must be a number above 0 and below 1"):
+            model.plot_explanation(X, coverage=1.5)
+
 
 def test_missing_shap(models, monkeypatch):
     import sys

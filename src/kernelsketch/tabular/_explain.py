@@ -22,6 +22,7 @@ from ._credit import HashCredit
 from ._explanation import Explanation
 from ._features import Features
 from ._frame import DATE, Table
+from ._intervals import check_coverage
 from ._progress import RowProgress, check_progress
 from ._read import read_table, warn_about_names
 from ._shapley import by_shapley, outputs_of, owners_of
@@ -55,6 +56,7 @@ class Explains:
     _is_class: ClassVar[bool]
     _values: Callable[[Array], Array]
     _refuse_several: Callable[[str], None]
+    predict_interval: Callable[..., Array]
     model_: Any
     trees_share_: float
     n_jobs: int | None
@@ -129,7 +131,15 @@ class Explains:
         )
 
     def plot_explanation(
-        self, X: Any, row: int = 0, *, label: Any = None, n_columns: int = 10, ax: Any = None, **options: Any
+        self,
+        X: Any,
+        row: int = 0,
+        *,
+        label: Any = None,
+        n_columns: int = 10,
+        coverage: float | None = None,
+        ax: Any = None,
+        **options: Any,
     ) -> Any:
         """Draw how the columns lead from the base value to the output of a row. It needs Matplotlib.
 
@@ -144,6 +154,9 @@ class Explains:
             is predicted.
         n_columns : int, default=10
             Largest number of columns to show. The others are drawn as one.
+        coverage : float, default=None
+            If a number is predicted, also draw the interval that has the target of this share of rows, as
+            ``predict_interval`` returns it. X must hold rows then.
         ax : matplotlib.axes.Axes, default=None
             Axes to draw into. None makes a new figure.
         **options
@@ -153,14 +166,25 @@ class Explains:
         -------
         ax : matplotlib.axes.Axes
         """
+        if coverage is not None:
+            if self._is_class:
+                problem = " is for models that predict numbers; predict_set returns sets of classes."
+                raise ParameterError(Setting("coverage", coverage), problem)
+            coverage = check_coverage(coverage)
+        interval = None
         if not isinstance(X, Explanation):
             table = read_table(X)
             if not -table.n_rows <= row < table.n_rows:
                 raise InputError(Setting("row", row), f" is not a row of X, which has {table.n_rows} rows.")
-            X, row = self.explain(table.some(np.arange(table.n_rows) == row % table.n_rows), **options), 0
-        elif options:
-            raise InputTypeError(f"{sorted(options)[0]} is for rows, but X is an explanation already: leave it out.")
-        return plot_waterfall(X if X.is_row else X[row], label, n_columns, ax)
+            table = table.some(np.arange(table.n_rows) == row % table.n_rows)
+            X, row = self.explain(table, **options), 0
+            if coverage is not None:
+                low, high = self.predict_interval(table, coverage)[0].tolist()
+                interval = (coverage, low, high)
+        elif options or coverage is not None:
+            name = sorted(options)[0] if options else "coverage"
+            raise InputTypeError(f"{name} is for rows, but X is an explanation already: leave it out.")
+        return plot_waterfall(X if X.is_row else X[row], label, n_columns, ax, interval)
 
     def _compared(self, background: Any, seed: int) -> Features:
         """Return the features of the background rows."""

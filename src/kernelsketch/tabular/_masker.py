@@ -49,14 +49,13 @@ class TableMasker:
             )
         rows = np.sort(np.random.default_rng(0).permutation(len(X))[:max_samples])
         self._rows = X.iloc[rows].reset_index(drop=True)
-        cells = self._rows.to_numpy(object)
-        self._is_missing = pandas.isna
-        self._cells = np.where(self._is_missing(cells), None, cells)
+        self._cells, self._is_missing = self._rows.to_numpy(object, copy=True), pandas.isna
+        self._cells[self._is_missing(self._cells)] = None
 
     @property
     def shape(self) -> tuple[int, int]:
         """Number of rows and columns."""
-        return self._cells.shape
+        return len(self._rows), len(self._rows.columns)
 
     def __call__(self, mask: Any, x: Any) -> tuple[Any]:
         """Return the background rows, with the values of a row in the columns that the mask has."""
@@ -68,4 +67,5 @@ class TableMasker:
         """Return where the background rows have the value of a row, so that nothing changes there."""
         row = np.empty(len(x), object)
         row[:] = list(x)
-        return np.asarray(self._cells == np.where(self._is_missing(row), None, row), bool)
+        row[self._is_missing(row)] = None
+        return np.asarray(self._cells == row, bool)
