@@ -23,11 +23,12 @@ def waterfall_lines(
     for _, _, part in entries:
         points.append(points[-1] + part)
     ends = [*points, output, *(interval[1:] if interval else ())]
-    low, spread = min(ends), (max(ends) - min(ends)) or 1.0
+    low: float = min(ends)
+    spread: float = (max(ends) - low) or 1.0
     cells = max(8, width - NAME_WIDTH - NUMBER_WIDTH - 3)
 
     def place(value: float) -> int:
-        return int(round((value - low) / spread * (cells - 1)))
+        return round((value - low) / spread * (cells - 1))
 
     def line(name: str, number: str, drawn: Text) -> Text:
         short = name if len(name) <= NAME_WIDTH else f"{name[: NAME_WIDTH - 1]}…"
