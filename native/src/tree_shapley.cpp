@@ -47,8 +47,8 @@ int32_t checked_depth(const Trees& t, int64_t features) {
 struct Plan {
   Plan(const Features& background, const Trees& trees, const int32_t* owner, int64_t n_columns)
       : t(trees), owners(owner), columns(n_columns), words((background.n + kBits - 1) / kBits),
-        depth(checked_depth(trees, background.d)), most(std::min<int64_t>(depth, columns)), left(trees.nodes * words, 0),
-        all(words, 0), weight((most + 1) * (most + 1), 0.0) {
+        depth(checked_depth(trees, background.d)), most(std::min<int64_t>(depth, columns)),
+        left(trees.nodes * words, 0), all(words, 0), weight((most + 1) * (most + 1), 0.0) {
     std::vector<double> values(background.n * background.d);  // column after column
     for (int64_t z = 0; z < background.n; ++z) {
       all[z / kBits] |= uint64_t{1} << (z % kBits);
@@ -172,8 +172,7 @@ class Walk {
   // How many rows of by_size_[a] are not in a set.
   double count(int64_t a, const uint64_t* without) const {
     int64_t found = 0;
-    for (int64_t k = 0; k < words_; ++k)
-      found += std::popcount(by_size_[a * words_ + k] & ~(without ? without[k] : 0));
+    for (int64_t k = 0; k < words_; ++k) found += std::popcount(by_size_[a * words_ + k] & ~(without ? without[k] : 0));
     return static_cast<double>(found);
   }
 
@@ -182,12 +181,12 @@ class Walk {
   const Features* x_ = nullptr;
   int64_t i_ = 0;
   double* out_ = nullptr;
-  std::vector<int32_t> place_;      // of a column on the path, or -1
-  std::vector<int32_t> column_;     // per place
-  std::vector<uint8_t> mine_;       // per place, whether the row passes
-  std::vector<uint64_t> passed_;    // per place, the background rows that pass
-  std::vector<uint64_t> reached_;   // per depth, the background rows of which a mixture gets there
-  std::vector<uint64_t> before_;    // per depth, what passed_ was
+  std::vector<int32_t> place_;     // of a column on the path, or -1
+  std::vector<int32_t> column_;    // per place
+  std::vector<uint8_t> mine_;      // per place, whether the row passes
+  std::vector<uint64_t> passed_;   // per place, the background rows that pass
+  std::vector<uint64_t> reached_;  // per depth, the background rows of which a mixture gets there
+  std::vector<uint64_t> before_;   // per depth, what passed_ was
   std::vector<uint64_t> by_size_;
 };
 

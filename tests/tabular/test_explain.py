@@ -15,6 +15,7 @@ from kernelsketch import GCWSTabularClassifier, GCWSTabularRegressor, load_model
 from kernelsketch.exceptions import InputError, InputTypeError, MissingExtraError, ParameterError
 from kernelsketch.tabular import TableMasker
 from kernelsketch.tabular._explain import METHODS
+from kernelsketch.tabular._read import read_table
 
 matplotlib.use("agg")
 NO_SHAP = "shap is not installed: pip install 'kernelsketch[shap]'"
@@ -205,6 +206,34 @@ def test_methods_agree(models, name):
     """Also see docs/decisions/0032-explanations.rst."""
     first, second = (models[name].explain(X[:40], method=method).values for method in METHODS)
     assert np.corrcoef(first.ravel(), second.ravel())[0, 1] > 0.8
+
+
+def test_trees_have_shapley_values_of_columns(models):
+    """Where the trees decide alone, the fast method gives the Shapley values of all subsets of the columns.
+
+    Features of one column, such as words, date parts and mean targets, change together.
+    """
+    model = models["numbers with trees"]
+    share, columns = model.trees_share_, list(range(6))
+    owners = np.array([feature.column for feature in model._plan.features])
+    assert len(owners) > 2 * len(columns)
+    features, known = (model._plan.encode(read_table(rows))[:] for rows in (X[:3], X[50:56]))
+    model.trees_share_ = 1.0
+    try:
+        found = model.explain(X[:3], background=X[50:56], method="hashes")
+        value = {
+            chosen: np.array([model._values(np.where(np.isin(owners, chosen), row, known)).mean() for row in features])
+            for size in range(7)
+            for chosen in itertools.combinations(columns, size)
+        }
+    finally:
+        model.trees_share_ = share
+    for column in columns:
+        expected = np.zeros(3)
+        for chosen in (chosen for chosen in value if column not in chosen):
+            weight = 1 / (6 * math.comb(5, len(chosen)))
+            expected += weight * (value[tuple(sorted((*chosen, column)))] - value[chosen])
+        np.testing.assert_allclose(np.ldexp(expected, model._exponent), found.values[:, column], atol=1e-9)
 
 
 def test_cells_are_shown_as_they_were_read(models):

@@ -38,11 +38,10 @@ class ExplanationLines:
                 "train on CSV, TSV, Parquet or Arrow, without --plain."
             )
         self._predictor, self._n_columns, self._method, self._json = predictor, n_columns, method, json
-        self._done, self._begun = done, False
+        self._done, self._begun, self._count = done, False, 1
 
     def write(self, file: IO[bytes], block: Any, row: int) -> None:
         """Write the lines of a block that begins with this row of the file."""
-        count = 1
         for part, _ in self._predictor.parts(block):
             with self._predictor.counting_from(row):
                 table = read_table(part)
@@ -50,13 +49,13 @@ class ExplanationLines:
             while row < end:
                 start = monotonic()
                 with self._predictor.counting_from(row):
-                    lines = list(self._lines(table.some((numbers >= row) & (numbers < row + count))))
+                    lines = list(self._lines(table.some((numbers >= row) & (numbers < row + self._count))))
                 file.write(encoded("".join(f"{line}\n" for line in lines)))
                 file.flush()
-                row = min(row + count, end)
+                row = min(row + self._count, end)
                 self._done(row)
                 if monotonic() - start < SECONDS / 2:
-                    count *= 2
+                    self._count *= 2
 
     def _lines(self, table: Table) -> Iterator[str]:
         model = self._predictor.model
