@@ -34,7 +34,7 @@ from ._weights import small_seed_of
 METHODS = ("shapley", "hashes")
 BACKGROUND_ROWS = 64  # training rows that a model keeps
 MOST_BACKGROUND = 256  # rows of the parameter background that are used
-BATCH_BYTES = 1 << 22  # of rows that are explained by hashes at a time
+BATCH_BYTES = 1 << 19  # of rows that are explained by hashes at a time, in about a second
 
 
 def background_of(features: Features, seed: int) -> Features:

@@ -168,7 +168,7 @@ def show_predictions(console: Console, loans: Loans, model: Any, train: Array, t
     percent, found = 100 * model.predict_proba(row)[0, 1], model.classes_[model.predict_set(row, COVERAGE)[0]]
     console.print(
         f"\nThe first loan of the test rows is {model.classes_[1]} with a probability of {percent:.0f} %. Why? The "
-        f"log-odds of this, by column. The set that has the label of {of_share} of the loans: {' or '.join(found)}.",
+        f"log-odds of this, by column. The set that has the label for {of_share} of the loans: {' or '.join(found)}.",
         highlight=False,
     )
     _draw(console, model.explain(row), loans.names)
