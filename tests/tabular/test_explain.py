@@ -373,6 +373,7 @@ def test_missing_shap(models, monkeypatch):
         models["two"].explain(X[:2]).to_shap()
 
 
+@pytest.mark.slow  # shap compiles its functions
 @pytest.mark.filterwarnings("ignore")
 class TestShap:
     """The plots and explainers of the library shap."""
