@@ -1,5 +1,7 @@
 """``kernelsketch demo``: tune, fit and time models on a table with categories and gaps, and compare them.
 
+Two predictions are drawn with their explanations, one of them with an interval.
+
 Every model gets the same effort: cross-validation with the same folds over four settings, on the training rows only.
 """
 
