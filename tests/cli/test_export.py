@@ -1,3 +1,5 @@
+import json
+
 import numpy as np
 import pytest
 
@@ -39,3 +41,9 @@ def test_what_cannot_be_exported(command, model, tmp_path):
     found = command("export", tmp_path / "table.safetensors", "-o", tmp_path / "rent.h")
     assert "TablePredictor(2 classes, " in found.stdout
     assert "rent_predict(const rent_row* row)" in (tmp_path / "rent.h").read_text()
+
+
+def test_json(command, model, tmp_path):
+    found = json.loads(command("export", model, "-o", tmp_path / "m.h", "--json").stdout)
+    assert found["bytes"] == (tmp_path / "m.h").stat().st_size
+    assert (found["model"], found["output"]) == (str(model), str(tmp_path / "m.h"))

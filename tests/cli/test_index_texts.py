@@ -110,7 +110,7 @@ def test_what_is_new(command, corpus, tmp_path):
     assert "another name" in command(*query, tmp_path / "new.csv", status=1).stderr
     assert "--new" in command(*query, tmp_path / "new.csv", "-o", tmp_path / "new.csv", status=2).stderr
     gone = command(*query, new, "--quiet").stderr
-    assert "no neighbor" not in gone
+    assert "no neighbour" not in gone
 
 
 def test_why_a_text_finds_nothing(command, corpus, tmp_path):
@@ -129,14 +129,14 @@ def test_why_a_text_finds_nothing(command, corpus, tmp_path):
         "shorter than a shingle", "no word", "none above the threshold", "none above the threshold", "no text",
     ]  # fmt: skip
     shown = " ".join(command(*query).stderr.split())
-    assert "no neighbor 5 of 5 texts" in shown
+    assert "no neighbour 5 of 5 texts" in shown
     assert "shorter than a shingle 1; a shingle has 5 words: build the index with a smaller --ngram" in shown
     assert "none above the threshold 2; the most similar row to one of them has 0." in shown
     source.write_text(json.dumps(asked[2]))
     for options in (("-t", 0.9), ("-n", 2)):
         shown = " ".join(command(*query[:7], *options).stderr.split())
         assert "1; no shingle in common with any indexed text: build the index with a smaller --ngram" in shown
-    assert "no neighbor" not in command(*query[:7], "-q").stderr
+    assert "no neighbour" not in command(*query[:7], "-q").stderr
     assert command("index", "query", path, "--text", "body", "-i", index, "-n", 1).stderr == ""
 
 

@@ -41,7 +41,7 @@ def add_config(command: Any) -> None:
                 expose_value=False,
                 callback=_take,
                 metavar="FILE",
-                help="TOML file with options in a table per command, such as [train]. Options of the command line win.",
+                help="TOML file of options, in a table per command such as \\[train]. The command line wins.",
             ),
         ] = None,
     ) -> None: ...

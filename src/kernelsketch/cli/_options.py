@@ -31,8 +31,8 @@ def _column(text: str) -> str | int:
     return int(text) if re.fullmatch(r"-?\d+", text) else text
 
 
-def input_file(role: FileRole = FileRole.READ) -> Any:
-    return argument(..., "INPUT", "File of rows. - is standard input.", role)
+def input_file(role: FileRole = FileRole.READ, what: str = "rows") -> Any:
+    return argument(..., "INPUT", f"File of {what}. - is standard input.", role)
 
 
 def input_files(role: FileRole = FileRole.READ) -> Any:

@@ -107,7 +107,7 @@ class ProgressMeter:
             self._due = now + SECONDS
             title, text, fraction, begun = self.title, self._text, self._fraction, self._begun
         parts = [text] if text else []
-        if fraction:
+        if fraction and fraction < 1:
             left = format_duration((now - begun) * (1 - fraction) / fraction)
             parts.append(f"{100 * fraction:.0f} %, about {left} left")
         if again or not parts:

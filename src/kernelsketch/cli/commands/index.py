@@ -251,7 +251,7 @@ class Query(InputRows, SearchOptions, TextOptions):
     An index of texts takes texts: JSONL with a field text, or the one that --text names; lines of text; or tables.
     """
 
-    input: str = input_file(FileRole.READ_WITHOUT_OUTPUTS)
+    input: str = input_file(FileRole.READ_WITHOUT_OUTPUTS, "rows or of texts")
     index: Path = index_file(FileRole.READ)
     output: str = text_output()
     new: str | None = option(
@@ -285,7 +285,7 @@ class Dedup(InputRows, HashOptions, NewTextOptions):
     earlier rows is listed once, with the first of them.
     """
 
-    input: str = input_file(FileRole.READ_WITHOUT_OUTPUTS)
+    input: str = input_file(FileRole.READ_WITHOUT_OUTPUTS, "rows or of texts")
     threshold: float = option(0.8, "Smallest similarity of a pair.", "-t")
     recall: float = option(
         0.95, "Fraction of the pairs at the threshold that is found. More similar pairs are found more often."

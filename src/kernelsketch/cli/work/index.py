@@ -277,7 +277,8 @@ def _inputs(task: Build | Dedup | Query) -> list[str]:
 def _skipped(stream: Any) -> dict[str, str]:
     """Return the line of the summary about records without a text, if there are some."""
     count = getattr(stream, "skipped", 0)
-    return {"skipped": f"{count:,} records without a text; no row is similar to them"} if count else {}
+    them = "it" if count == 1 else "them"
+    return {"skipped": f"{some(count, 'record')} without a text; no row is similar to {them}"} if count else {}
 
 
 def _shown(index: GCWSIndex, ids: Array) -> list[Any]:
@@ -310,7 +311,7 @@ def _find_n_features(task: Build | Dedup) -> None:
     if not all(Path(path).is_file() for path in row_files(_inputs(task))):
         raise InputError(
             f"{task.input} is not a file that can be read twice, which an index needs to find the number of features: "
-            "check the name, or pass --n-features."
+            "check the name, or pass --n-features. If it holds texts, pass --text FIELD or --format lines."
         )
     with open_input(_inputs(task), task) as stream:
         if stream.format != "libsvm":

@@ -66,7 +66,7 @@ class Unanswered:
         if not self.count:
             return {}
         what = "texts" if self._index.shingles is not None else "rows"
-        lines = {"no neighbor": f"{self.count:,} of {n_rows:,} {what}"}
+        lines = {"no neighbour": f"{self.count:,} of {n_rows:,} {what}"}
         for reason, number in self._counts.items():
             lines[f"  {reason}"] = f"{number:,}{self._advice(reason)}"
         return lines
