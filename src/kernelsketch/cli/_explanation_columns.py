@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from time import monotonic
 from typing import Any
 
 import numpy as np
 
 from ..formats import Chosen
-from ..tabular import Explanation, shown
+from ..tabular import Explanation, Table, read_table, shown
 from ._errors import UsageError
 from ._file_predictor import FilePredictor
 from ._results import label_value
+
+SECONDS = 1.0  # that a few rows take at a time, about
 
 
 class ExplanationColumns:
@@ -20,21 +23,40 @@ class ExplanationColumns:
 
     Tables have a column per column of the model, empty where its contribution is not among the largest. JSONL has a
     list per row, the largest first, and text a field per contribution: ``spending=12.5 (+0.81)``. With more than two
-    classes the output is that of the predicted class.
+    classes the output is that of the predicted class. Rows are explained a few at a time, so that they are written from
+    the start; ``done`` is called with the number of rows that are written.
     """
 
-    def __init__(self, predictor: FilePredictor, n_columns: int, method: str, format: str) -> None:
+    def __init__(
+        self, predictor: FilePredictor, n_columns: int, method: str, format: str, done: Callable[[int], None]
+    ) -> None:
         if not predictor.is_tabular:
             raise UsageError(
                 "--explain needs a model of a table, whose columns have names and kinds: train one with kernelsketch "
                 "train on CSV, TSV, Parquet or Arrow, without --plain."
             )
         self._model, self._n_columns, self._method = predictor.model, n_columns, method
+        self._predictor, self._done, self._count = predictor, done, 1
         self._columns = {"text": self._as_text, "jsonl": self._as_lists}.get(format, self._as_numbers)
 
-    def columns(self, table: Any) -> dict[str, Any]:
+    def pieces(self, part: Any, before: int, start: int) -> Iterator[dict[str, Any]]:
+        """Yield the columns of a few rows after the other of a part, which begins at row ``start`` of its block."""
+        with self._predictor.counting_rows(start):
+            table = read_table(part)
+        row, numbers = 0, np.arange(table.n_rows)
+        while row < table.n_rows:
+            begun = monotonic()
+            with self._predictor.counting_rows(start + row):
+                columns = self.columns(table.some((numbers >= row) & (numbers < row + self._count)))
+            yield columns
+            row = min(row + self._count, table.n_rows)
+            self._done(before + start + row)
+            if monotonic() - begun < SECONDS / 2:
+                self._count *= 2
+
+    def columns(self, table: Table) -> dict[str, Any]:
         """Return the columns of a block of rows by name."""
-        explanation = self._model.explain(table, method=self._method)
+        explanation = self._model.explain(table, method=self._method, progress=lambda _: None)
         answers = self._model.predict(table).tolist()
         rows = [explanation[i] for i in range(len(answers))]
         rows = [row.of_class(answer) if row.values.ndim > 1 else row for row, answer in zip(rows, answers, strict=True)]

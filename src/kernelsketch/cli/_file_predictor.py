@@ -126,12 +126,12 @@ class FilePredictor:
         )
 
     @contextmanager
-    def counting_rows(self) -> Iterator[None]:
-        """Make errors of a tabular model name the row at which the last block begins."""
+    def counting_rows(self, start: int = 0) -> Iterator[None]:
+        """Make errors of a tabular model name the row of the file: ``start`` rows after the last block began."""
         try:
             yield
         except InputError as error:
-            row, several = self._stream.block_start, isinstance(self._stream, PartStream)
+            row, several = self._stream.block_start + start, isinstance(self._stream, PartStream)
             if not (self.is_tabular and (row or several)):
                 raise
             where = f" Row 0 is row {row} of {self._stream.name}."

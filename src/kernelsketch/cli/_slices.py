@@ -11,7 +11,6 @@ import numpy as np
 from .._array import Array
 from .._rounding import float_of
 from ..exceptions import InputError
-from ..tabular import is_missing_text
 
 FEW_ROWS = 30  # with fewer rows a slice is marked
 MOST_VALUES = 20  # slices of a column; the rarer values share one
@@ -33,7 +32,9 @@ class SliceScores:
 
     def add(self, values: Any, scores: Mapping[str, Array]) -> None:
         """Add the values of rows in the column, and their scores, which are NaN where a row has none."""
-        keys = map(_key, values.tolist())
+        from ..tabular import is_missing_text  # which the page of dedup must not import
+
+        keys = (_key(value, is_missing_text) for value in values.tolist())
         places = np.array([self._numbers.setdefault(key, len(self._numbers)) for key in keys], np.intp)
         if len(self._numbers) > self._most:
             raise InputError(
@@ -101,10 +102,10 @@ class SliceScores:
                 yield name, [self._numbers[key] for key in keys]
 
 
-def _key(value: Any) -> Any:
+def _key(value: Any, is_missing: Callable[[str], bool]) -> Any:
     """Return a value by which rows are put together; None where it is missing."""
     if isinstance(value, str):
-        return None if is_missing_text(value) else value.strip()
+        return None if is_missing(value) else value.strip()
     if value is None or value != value:
         return None
     return value if isinstance(value, (int, float)) and not isinstance(value, bool) else str(value)

@@ -12,7 +12,7 @@ _detect.py                            which format a file has
 _stream.py                            RowBlock, RowStream, Options; Opened: what a format returns; Writer
 _libsvm.py                            text of sparse rows
 _columns.py                           which columns are features, and which are labels, weights or ids, or left out
-_parts.py                             several files, the parts of a table, as one stream
+_parts.py, _arrow_types.py            several files, the parts of a table, as one stream
 _csv.py                               CSV, as numbers or as it is, for tabular models
 _cells.py, _lines.py                  cells of CSV by Python, where native code does not read them; lines of a file
 _labels.py                            labels that are numbers or text

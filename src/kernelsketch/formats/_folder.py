@@ -76,7 +76,8 @@ def row_files(inputs: Sequence[str]) -> list[str]:
 
     Files stay in their order; the parts in a folder, and what a pattern matches, come in the order of their names. What
     Spark and others write beside the parts is left out: names that begin with a dot or an underscore, such as
-    ``_SUCCESS``, checksums (``.crc``), and files of no bytes. Folders of partitions, such as ``year=2024``, are refused.
+    ``_SUCCESS``, checksums (``.crc``), and files of no bytes. Folders of partitions, such as ``year=2024``, are
+    refused.
 
     Parameters
     ----------

@@ -16,7 +16,7 @@ from .._frames import first_repeated
 from .._validation import widened
 from ..exceptions import InputError, InputTypeError, Setting
 from ..hashing import PackedCodes
-from ._arrow import SharedTypes
+from ._arrow_types import SharedTypes
 from ._stream import Layout, Options, RowBlock, RowStream
 
 _OpenPart = Callable[[Any, "str | None", Options], RowStream]

@@ -118,6 +118,10 @@ class _LineWriter:
             else:
                 yield _one_line(str(_as_cell(value))) if len(row) > 1 else str(value)
 
+    def flush(self) -> None:
+        """Make readers of a pipe see the rows so far."""
+        self._file.flush()
+
     def close(self) -> None:
         """Nothing is left to write."""
 
@@ -141,6 +145,9 @@ class _ParquetWriter:
         if self._writer is None:
             self._writer = pyarrow_module("pyarrow.parquet").ParquetWriter(pa.PythonFile(self._file, "w"), batch.schema)
         self._writer.write_table(batch.cast(self._writer.schema))
+
+    def flush(self) -> None:
+        """Readers need the whole file."""
 
     def close(self) -> None:
         if self._writer is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -22,8 +22,9 @@ def predict(task: Predict) -> None:
     with set_by(format="to"):
         format = table_format(task.output, "jsonl" if task.json else task.to)
     predictor = FilePredictor(task.model, task.threads)
+    title, quiet = "explaining" if task.explain else "predicting", task.output == "-" and sys.stdout.isatty()
     with (
-        ProgressMeter("predicting", task.quiet or (task.output == "-" and sys.stdout.isatty())) as meter,
+        ProgressMeter(title, task.quiet or quiet) as meter,
         predictor.open(task.inputs, task, ignore_labels=True, carry=task.columns) as stream,
     ):
         counted = CountedRows(stream, meter)
@@ -32,13 +33,12 @@ def predict(task: Predict) -> None:
         names: list[str] | None = [*beside, *answers.names]
         rounded = answers.rounded
         if task.explain is not None:
-            answers = ExplanationColumns(predictor, task.explain, task.explain_by, format)
+            answers = ExplanationColumns(predictor, task.explain, task.explain_by, format, counted.show_done)
             names = None
         _check_names(names or ())
         with open_table(task.output, format, names, rounded=rounded) as file:
             for block in counted:
-                with predictor.counting_rows():
-                    _write(file, block, predictor, answers, beside)
+                _write(file, block, predictor, answers, beside, counted.rows - block.X.shape[0])
     if task.output != "-":
         print_facts({"predicted": counted.summary, "output": task.output}, to_stderr=True)
 
@@ -51,16 +51,25 @@ def _answers(predictor: FilePredictor, task: Predict) -> Any:
     return _Answers(predictor, task)
 
 
-def _write(file: Any, block: Any, predictor: FilePredictor, answers: Any, beside: list[str]) -> None:
+def _write(file: Any, block: Any, predictor: FilePredictor, answers: Any, beside: list[str], before: int) -> None:
+    """Write a block, before which there are so many rows."""
     start = 0
     for X, _ in predictor.parts(block):
+        pieces = answers.pieces(X, before, start) if hasattr(answers, "pieces") else _whole(answers, X, predictor)
+        for columns in pieces:
+            answers_of_rows = next(iter(columns.values()))
+            rows = slice(start, start + len(getattr(answers_of_rows, "values", answers_of_rows)))
+            carried = {name: block.carried[name][rows] for name in beside}
+            _check_names([*carried, *columns])
+            file.write(carried | columns)
+            file.flush()
+            start = rows.stop
+
+
+def _whole(answers: Any, X: Any, predictor: FilePredictor) -> Iterator[dict[str, Any]]:
+    with predictor.counting_rows():
         columns = answers.columns(X)
-        answers_of_rows = next(iter(columns.values()))
-        rows = slice(start, start + len(getattr(answers_of_rows, "values", answers_of_rows)))
-        carried = {name: block.carried[name][rows] for name in beside}
-        _check_names([*carried, *columns])
-        file.write(carried | columns)
-        start = rows.stop
+    yield columns
 
 
 def _check_names(names: Iterable[str]) -> None:

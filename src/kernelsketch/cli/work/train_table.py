@@ -30,7 +30,6 @@ from .._row_sample import KeptRows
 from .._table_facts import column_facts, important_columns
 from .._tables import joined_table
 from ..commands.train import Train
-from .train_several import save_several, several_lines
 
 MANY_LABELS, ROWS_PER_LABEL = 200, 100  # more labels, each with fewer rows, are probably no classes
 OF_SECOND_CLASS = ("f1", "average_precision")  # scores of one of two classes
@@ -68,6 +67,8 @@ def train_table(task: Train, stream: RowStream, meter: ProgressMeter) -> tuple[d
         X, y, weights, groups=task.groups, time=task.time, progress=lambda text: meter.show(None, text)
     )
     if y.ndim > 1:
+        from .train_several import save_several, several_lines
+
         facts = save_several(model, task, stream, counted.rows)
         facts |= {"training_rows": len(y), "learn_seconds": meter.seconds - read_seconds, "peak_bytes": peak_bytes()}
         return facts, several_lines(facts, stream)
