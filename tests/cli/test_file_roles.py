@@ -17,6 +17,7 @@ from kernelsketch import GCWSClassifier, GCWSIndex
 from kernelsketch.cli._file_roles import FileRole, role_of
 from kernelsketch.cli._main import COMMANDS
 from kernelsketch.formats import write_rows
+from kernelsketch.text import Shingles
 
 READ, WRITTEN = FileRole.READ, FileRole.WRITTEN
 
@@ -35,7 +36,12 @@ LINES = {
         "--report": "new.html",
     },
     "index build": {"INPUT": "rows.svm", "--index": "new.safetensors"},
-    "index query": {"INPUT": "rows.svm", "--index": "index.safetensors", "--output": "new.tsv"},
+    "index query": {
+        "INPUT": "texts.jsonl",
+        "--index": "texts.safetensors",
+        "--output": "new.tsv",
+        "--new": "new.jsonl",
+    },
     "index dedup": {"INPUT": "rows.svm", "--output": "new.tsv"},
     "hash": {"INPUT": "rows.svm", "OUTPUT": "new.svm"},
     "kernel": {"INPUT": "rows.svm", "OTHER": "other.svm", "--output": "new.csv"},
@@ -103,6 +109,7 @@ def folder(tmp_path, monkeypatch):
         write_rows(name, [(X, y)])
     GCWSClassifier(8).fit(X, y).save("model.safetensors")
     GCWSIndex(n_tables=2).fit(X).save("index.safetensors")
+    GCWSIndex(n_tables=2, shingles=Shingles(1)).fit(["one two", "three"]).save("texts.safetensors")
     Path("texts.jsonl").write_text('{"text": "one two three four five six"}\n{"text": "seven"}\n')
     return tmp_path
 
