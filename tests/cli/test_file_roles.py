@@ -38,7 +38,7 @@ LINES = {
     "index build": {"INPUT": "rows.svm", "--index": "new.safetensors"},
     "index query": {
         "INPUT": "texts.jsonl",
-        "--index": "texts.safetensors",
+        "--index": "index.safetensors",
         "--output": "new.tsv",
         "--new": "new.jsonl",
     },
@@ -108,8 +108,7 @@ def folder(tmp_path, monkeypatch):
     for name in ("rows.svm", "other.svm"):
         write_rows(name, [(X, y)])
     GCWSClassifier(8).fit(X, y).save("model.safetensors")
-    GCWSIndex(n_tables=2).fit(X).save("index.safetensors")
-    GCWSIndex(n_tables=2, shingles=Shingles(1)).fit(["one two", "three"]).save("texts.safetensors")
+    GCWSIndex(n_tables=2, shingles=Shingles(1)).fit(["one two", "three"]).save("index.safetensors")
     Path("texts.jsonl").write_text('{"text": "one two three four five six"}\n{"text": "seven"}\n')
     return tmp_path
 
