@@ -1,7 +1,7 @@
 """A model of tables as an ONNX graph, with one input per column.
 
-The inputs become numbers and positions of flags (``_onnx_columns.py``), columns of views (``_onnx_views.py``), codes and
-decision values. This file adds the trees, the blend and the outputs. Everything but exponentials and logarithms has
+The inputs become numbers and positions of flags (``_onnx_columns.py``), columns of views (``_onnx_views.py``), codes
+and decision values. This file adds the trees, the blend and the outputs. Everything but exponentials and logarithms has
 the bits of Python, because all sums run in the same order.
 """
 

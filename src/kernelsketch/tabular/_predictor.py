@@ -120,8 +120,8 @@ class TablePredictor(Predictor):
         An input has the name of its column and the shape (rows, 1). Numbers are float64, NaN where one is missing;
         dates are seconds since 1970 in float64; categories are texts, empty where one is missing. Columns that the
         model does not use are no inputs. A classifier has the outputs ``label`` and ``probabilities``, a regressor
-        ``prediction``. Predicted numbers are equal to the last bit; probabilities and counts differ by rounding, because
-        exponentials and logarithms are those of the runtime. Free text cannot be exported.
+        ``prediction``. Predicted numbers are equal to the last bit. Probabilities and counts differ by rounding,
+        because exponentials and logarithms are those of the runtime. Free text cannot be exported.
 
         Returns
         -------
