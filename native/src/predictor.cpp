@@ -2,7 +2,10 @@
 #include "kernelsketch/predictor.h"
 
 #include <algorithm>
+#include <bit>
+#include <limits>
 #include <optional>
+#include <type_traits>
 #include <utility>
 
 #include "core/codes.h"
@@ -36,9 +39,24 @@ CsrPart<T, Index> csr_part_of(const CsrRows<T, Index>& x, int64_t first, int64_t
   return part;
 }
 
+// By the bits, which compilers compare several at a time.
+template <class T>
+bool all_finite(const T* x, int64_t n) {
+  using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
+  const auto infinite = std::bit_cast<Bits>(std::numeric_limits<T>::infinity());
+  bool special = false;
+  for (int64_t i = 0; i < n; ++i) special |= (std::bit_cast<Bits>(x[i]) & infinite) == infinite;
+  return !special;
+}
 template <class AnyRows>
 bool all_finite(const AnyRows& x, const std::vector<double>& center) {
   bool finite = true;
+  if constexpr (requires { x.stride; }) {
+    if (center.empty()) {
+      for (int64_t i = 0; i < x.n; ++i) finite &= all_finite(x.data + i * x.stride, x.d);
+      return finite;
+    }
+  }
   for (int64_t i = 0; i < x.n; ++i)
     x.visit(i, [&](int64_t f, auto value) {
       const double v = static_cast<double>(value) - (center.empty() ? 0 : center[f]);
@@ -140,6 +158,7 @@ Predictor<Number, Real>::Predictor(const Isa& isa, PredictorHash hash, const Pre
     samples_ = std::max(samples_, views_.back()->samples());
     walks_ &= views_.back()->walks();
   }
+  walks_ &= hashes_ * weights_.tables.stride <= std::numeric_limits<int32_t>::max();
   for (const auto& view : views_) {
     std::vector<int32_t>& labels = labels_.emplace_back(view->label_of());
     for (int32_t& label : labels) label = hash_.t_bits > 0 ? label : weights_.number_of[label];
@@ -154,8 +173,8 @@ void Predictor<Number, Real>::decide_few(const DenseRows<T>& x, double* out) con
   const FixedWeightTables<Real>& tables = weights_.tables;
   const bool with_t = hash_.t_bits > 0;
   std::vector<double> values(x.d + 8);
-  std::vector<int32_t> keys(x.d + 8), numbers(hashes_ + kTileGroups * kLanes);
-  std::vector<float> logs(x.d), above(with_t ? numbers.size() : 0);
+  std::vector<int32_t> keys(x.d + 8), places(hashes_ + kTileGroups * kLanes);  // of weights in a table
+  std::vector<float> logs(x.d), above(with_t ? places.size() : 0);
   std::vector<int64_t> starts(views_.size() + 1);
   for (int64_t i = 0; i < x.n; ++i) {
     const T* row = x.data + i * x.stride;
@@ -166,22 +185,21 @@ void Predictor<Number, Real>::decide_few(const DenseRows<T>& x, double* out) con
     for (std::size_t v = 0; v < views_.size(); hash += views_[v]->view().hashes, ++v) {
       const ReadyHash& view = *views_[v];
       const int64_t first = starts[v], count = starts[v + 1] - first, hashes = view.view().hashes;
-      int32_t* const own = numbers.data() + hash;
-      if (count == 0) {
+      int32_t* const own = places.data() + hash;
+      float* const t = with_t ? above.data() + hash : nullptr;
+      if (count > 0) view.walk(keys.data() + first, logs.data() + first, count, labels_[v].data(), own, t);
+      if (count == 0)
         for (int64_t j = 0; j < hashes; ++j) own[j] = weights_.number_of[view.absent()[j]];
-        continue;
-      }
-      float* const its_above = with_t ? above.data() + hash : nullptr;
-      view.walk(keys.data() + first, logs.data() + first, count, labels_[v].data(), own, its_above);
-      for (int64_t j = 0; j < hashes && with_t; ++j)
-        own[j] = weights_.number_of[ks_code(static_cast<uint32_t>(own[j]), static_cast<int64_t>(its_above[j]) - 1,
-                                            hash_.bits, hash_.t_bits)];
+      else if (with_t)
+        for (int64_t j = 0; j < hashes; ++j)
+          own[j] = weights_.number_of[ks_code(static_cast<uint32_t>(own[j]), static_cast<int64_t>(t[j]) - 1, hash_.bits,
+                                              hash_.t_bits)];
+      for (int64_t j = 0; j < hashes; ++j) own[j] += static_cast<int32_t>((hash + j) * tables.stride);
     }
     for (int64_t p = 0; p < tables.count; ++p) {
-      const auto intercept = static_cast<Real>(tables.bias[p]);
-      const Real* w = tables.w + p * hashes_ * tables.stride;
-      out[i * tables.count + p] = static_cast<double>(
-          starts.back() == 0 ? intercept : intercept + ops.sum_row(numbers.data(), hashes_, w, tables.stride));
+      Real value = static_cast<Real>(tables.bias[p]);
+      if (starts.back() > 0) value += ops.sum_row(places.data(), hashes_, tables.w + p * hashes_ * tables.stride);
+      out[i * tables.count + p] = static_cast<double>(value);
     }
   }
 }

@@ -11,8 +11,8 @@
 namespace kernelsketch {
 namespace {
 
-constexpr int64_t kFewRows = 4;   // up to which one row after the other walks down
-constexpr int64_t kTogether = 8;  // trees that a single row walks down at a time
+constexpr int64_t kFewRows = 4;    // up to which one row after the other walks down
+constexpr int64_t kTogether = 16;  // trees that a single row walks down at a time
 
 void require(bool condition, const char* what) {
   if (!condition) throw std::invalid_argument(what);
@@ -82,7 +82,7 @@ void walk_row(const Forest& f, const double* row, int64_t outputs, double* sums)
       moved = 0;
       for (int64_t i = 0; i < kTogether; ++i) {
         const TreeNode& node = f.nodes[at[i]];
-        const int32_t next = node.left + !(row[node.column / kTreeBlock] <= node.threshold);
+        const int32_t next = node.left + !(row[static_cast<uint32_t>(node.column) / kTreeBlock] <= node.threshold);
         moved |= next ^ at[i];
         at[i] = next;
       }

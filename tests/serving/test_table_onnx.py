@@ -1,11 +1,15 @@
 """Models of tables as ONNX graphs: in onnxruntime, with the bits of Python up to exponentials and logarithms."""
 
+from copy import copy
+from functools import cache
+
 import numpy as np
 import pandas
 import pytest
 
 from kernelsketch import GCWSTabularClassifier, GCWSTabularRegressor
 from kernelsketch.exceptions import InputError
+from kernelsketch.tabular._trees import Trees
 from serving.test_table_predictor import boosted, frame, target
 
 onnx = pytest.importorskip("onnx", reason="onnx is not installed: pip install kernelsketch[onnx]")
@@ -45,13 +49,17 @@ def run(model, X):
     return dict(zip(names, session.run(None, fed(session, X)), strict=True))
 
 
-def fitted(kind, with_trees):
+@cache
+def learned(kind):
     X, y = table(), target(frame(300))
     if kind == "number":
-        model = GCWSTabularRegressor("quick").fit(X, 1e40 * y)
-    else:
-        labels = np.digitize(y, [0.5] if kind == "two" else [0, 1])
-        model = GCWSTabularClassifier("quick").fit(X, np.array(["no", "maybe", "yes"])[labels])
+        return GCWSTabularRegressor("quick").fit(X, 1e40 * y)
+    labels = np.digitize(y, [0.5] if kind == "two" else [0, 1])
+    return GCWSTabularClassifier("quick").fit(X, np.array(["no", "maybe", "yes"])[labels])
+
+
+def fitted(kind, with_trees):
+    model = copy(learned(kind))
     model._trees, model.trees_share_ = (boosted(kind), 0.35) if with_trees else (None, 0.0)
     return model
 
@@ -101,6 +109,17 @@ def test_many_rows_of_a_model_with_trees(kind):
     new = X.sample(5000, replace=True, random_state=0, ignore_index=True)
     new["b"] += rng.normal(size=len(new)) * (np.arange(len(new)) % 2)
     compare(model, new)
+
+
+def test_trees_without_a_split():
+    """A tree may be a single leaf, and there may be no tree at all."""
+    model = fitted("number", False)
+    for count in (0, 1, 3):
+        flags, numbers = np.zeros(count, np.uint8), np.zeros(count)
+        leaf = np.full(count, -1, np.int32)
+        trees = Trees(leaf + 1, numbers, leaf, leaf, flags, numbers + 0.3, np.arange(count, dtype=np.int32), np.ones(1))
+        model._trees, model.trees_share_ = trees, 0.5
+        compare(model, new_rows()[:20])
 
 
 def test_dates():

@@ -187,26 +187,24 @@ void sums(const Code* const* rows, int64_t n, const HashRange& range, const Real
 
 // Parts of a row have sums of their own, so several of them are added up at once: each addition waits for the last one.
 template <int together, class Real>
-KS_INLINE void sum_parts(const int32_t* row, int64_t first, int64_t part, const Real* w, int64_t stride, Real* sums) {
-  const int32_t* const codes = row + first * part;
-  const Real* const t = w + first * part * stride;
+KS_INLINE void sum_parts(const int32_t* at, int64_t part, const Real* w, Real* sums) {
   Real sum[together] = {};
   for (int64_t j = 0; j < part; ++j) {
     KS_UNROLL
-    for (int i = 0; i < together; ++i) sum[i] += t[(i * part + j) * stride + codes[i * part + j]];
+    for (int i = 0; i < together; ++i) sum[i] += w[at[i * part + j]];
   }
-  for (int i = 0; i < together; ++i) sums[first + i] = sum[i];
+  for (int i = 0; i < together; ++i) sums[i] = sum[i];
 }
 
 template <class Real>
-Real sum_row(const int32_t* row, int64_t k, const Real* w, int64_t stride) {
+Real sum_row(const int32_t* at, int64_t k, const Real* w) {
   const int64_t part = hashes_per_part(k), whole = k / part;
   Real sums[kParts + 1] = {}, sum = 0;
-  int64_t first = 0;
-  for (; first + 8 <= whole; first += 8) sum_parts<8>(row, first, part, w, stride, sums);
-  for (; first < whole; ++first) sum_parts<1>(row, first, part, w, stride, sums);
-  for (int64_t j = whole * part; j < k; ++j) sums[whole] += w[j * stride + row[j]];
-  for (int64_t p = 0; p * part < k; ++p) sum += sums[p];
+  int64_t p = 0;
+  for (; p + 8 <= whole; p += 8) sum_parts<8>(at + p * part, part, w, sums + p);
+  for (; p < whole; ++p) sum_parts<1>(at + p * part, part, w, sums + p);
+  for (int64_t j = whole * part; j < k; ++j) sums[whole] += w[at[j]];
+  for (p = 0; p * part < k; ++p) sum += sums[p];
   return sum;
 }
 

@@ -13,13 +13,12 @@ from ..backends import ReadyTable, TreeArrays
 from ..exceptions import InputError
 from ..hashing import absent_codes
 from ..serving import OnnxGraph, onnx_calibrated, onnx_codes, onnx_decision
-from ._model import TableModel
+from ._model import LARGEST, TableModel
 from ._onnx_columns import OnnxColumns
 from ._onnx_views import OnnxViews
 from ._row import RowPlan
 
 LEAST = 1e-15  # probabilities are never below
-LARGEST = np.finfo(np.float64).max
 
 
 def table_graph(model: TableModel, ready: ReadyTable) -> bytes:
@@ -110,14 +109,14 @@ def _total(g: OnnxGraph, x: str, count: int) -> str:
 
 
 def _tree_sums(g: OnnxGraph, trees: TreeArrays, features: str) -> str:
-    """Return the sums of the values of trees, (rows, outputs).
+    """Return the sums of the values of trees, (rows, outputs); (1, outputs) if there are no trees.
 
     Trees of ONNX add in single precision and in any order. So each tree is an output of its own and says which of its
     leaves a row reaches, which is a small whole number; the values of the leaves are added afterwards.
     """
     outputs, count = len(trees.baseline), len(trees.roots)
     if count == 0:
-        return g("Add", g("Mul", g.taken(features, [0]), g.constant(0.0)), g.constant(trees.baseline[None]))
+        return g.constant(trees.baseline[None])
     inner = trees.left >= 0
     tree_of = np.full(len(trees.left), -1, np.int64)
     tree_of[trees.roots] = np.arange(count)

@@ -136,6 +136,9 @@ class TablePredictor(Predictor):
             return len(X) > 0 and not any(isinstance(value, (dict, list, tuple, np.ndarray)) for value in X)
         return isinstance(X, dict) or is_row(X)
 
+    def _answer(self, values: Array) -> Any:
+        return self._model.answer(values)
+
     def _values(self, X: Any) -> Array:
         row = self._single(X)
         if row is not None and self._row is not None:
