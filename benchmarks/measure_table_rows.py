@@ -33,7 +33,7 @@ from kernelsketch import GCWSTabularClassifier, GCWSTabularRegressor
 from kernelsketch.exceptions import InputError
 from kernelsketch.serving import Predictor
 
-TABLES = (*NEW, "SpamBase", "Satimage", "Adult", "compactiv", "winequality_red")
+TABLES = (*NEW, "SpamBase", "Satimage", "Adult")
 TIMES = ("dict", "array", "one_row_frame", "frame_of_1000", "model_frame_of_1000", "onnx_row", "onnx_1000")
 FACTS = ("table", "columns", "features", "problems", "trees")
 COLUMNS = (*FACTS, *(f"{name}_us" for name in TIMES), "onnx_different", "onnx_error", "onnx_mb")
