@@ -11,7 +11,7 @@
 namespace kernelsketch {
 namespace {
 
-constexpr int64_t kFewRows = 4;    // up to which one row after the other walks down
+constexpr int64_t kFewRows = 4;   // up to which one row after the other walks down
 constexpr int64_t kTogether = 8;  // trees that a single row walks down at a time
 
 void require(bool condition, const char* what) {
