@@ -75,9 +75,9 @@ def fitted(kind, X, y):
     watch, learner, intervals = Watch(), _learn.Learner, _intervals.Intervals
     of = "of_classes" if kind is GCWSTabularClassifier else "of_numbers"
     with (
+        patch.object(learner, "_grown", watch.timed(learner._grown)),
         patch.object(learner, "_curve", watch.timed(learner._curve)),
-        patch.object(learner, "_intervals", watch.timed(learner._intervals)),
-        patch.object(intervals, of, watch.keep(getattr(intervals, of))),
+        patch.object(intervals, of, watch.timed(watch.keep(getattr(intervals, of)))),
     ):
         start = process_time()
         model = kind().fit(X, y)
@@ -87,10 +87,10 @@ def fitted(kind, X, y):
 
 def of_numbers(X, y, X_test, y_test, split):
     """Yield the method, the goal, and lower and upper ends."""
-    model, (features, errors, weights, folds, gain), share = fitted(GCWSTabularRegressor, X, y)
+    model, (features, errors, weights, folds, curve), share = fitted(GCWSTabularRegressor, X, y)
     with patch.object(_intervals, "POWERS", np.zeros(1)):
-        constant = _intervals.Intervals.of_numbers(features, errors, weights, folds, gain)
-    uncorrected = _intervals.Intervals.of_numbers(features, errors, weights, folds, 1.0)
+        constant = _intervals.Intervals.of_numbers(features, errors, weights, folds, curve)
+    uncorrected = _intervals.Intervals.of_numbers(features, errors, weights, folds, None)
     for method, own in (("ours", model._intervals), ("constant", constant), ("uncorrected", uncorrected)):
         model._intervals = own
         for goal in GOALS:
