@@ -308,7 +308,8 @@ class TestCurve:
             X = rng.normal(size=(1300, 4))
             y = np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2]
             model = GCWSTabularRegressor().fit(X[:300], y[:300])
-            for model._intervals in model._intervals:
+            for intervals in model._intervals:
+                model._intervals = intervals
                 low, high = model.predict_interval(X[300:], 0.8).T
                 covered.append(np.mean((low <= y[300:]) & (y[300:] <= high)))
         assert np.mean(covered[1::2]) > 0.86
