@@ -290,6 +290,17 @@ class TestCurve:
         assert Curve(ones, 0.1 * ones, ones, 5).gain(ones, ones) == 0.5
         assert Curve(ones, 0 * ones, ones, 5).gain(ones, ones) == 1
 
+    @pytest.mark.parametrize(("n", "rows"), [(60, 60), (303, 202), (900, 300)])
+    def test_folds_follow_until_they_hold_out_enough_rows(self, monkeypatch, n, rows):
+        """Three folds, of which small tables need all. The errors of one part are those of the held-out rows."""
+        kept, made = [], Intervals.of_numbers
+        monkeypatch.setattr(Intervals, "of_numbers", lambda *given: kept.append(given) or made(*given))
+        GCWSTabularRegressor("quick").fit(*uneven(n))
+        ((_, errors, _, folds, curve),) = kept
+        assert [len(part) for part in curve[:3]] == [rows] * 3
+        assert rows == sum(np.bincount(folds)[: len(np.unique(folds[:rows]))])
+        np.testing.assert_array_equal(curve.own, errors[:rows])
+
     @pytest.mark.slow
     def test_it_is_right_about_tables_without_noise(self, monkeypatch):
         """There the models of folds are much weaker than the final one: uncorrected intervals have nine targets of ten.
