@@ -16,8 +16,8 @@ all methods but the last:
 statistic. ``size`` is the mean width in standard deviations of the test targets, or the mean number of classes.
 ``loss`` is the mean interval score (Gneiting and Raftery, 2007) in the same unit. ``extra_cpu`` is the CPU time of what
 ``predict_interval`` needs as a share of the fit. The result gets a row per table, split, method and coverage; rows that
-it has already are kept. ``--summary`` prints means from the file, of all tables and of the reporting half alone, and the
-root mean square (rms) of deviations in units of standard errors.
+it has already are kept. ``--summary`` prints means from the file, of all tables and of the reporting half alone, and
+the root mean square (rms) of deviations in units of standard errors.
 """
 
 from __future__ import annotations
