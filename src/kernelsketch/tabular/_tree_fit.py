@@ -124,6 +124,17 @@ class TreeFit:
         shares = [0.5 / len(of_folds)] * len(of_folds) + [0.5] if of_folds else [1.0]
         return blend, mean_trees([*of_folds, final], shares, blend.n_trees)
 
+    def by_fewer_rows(self, blend: Blend, folds: list[Fold]) -> Array | None:
+        """Return what trees of other folds, like those of the blend, predict for held-out rows; None for rows apart."""
+        if self._apart is not None:
+            return None
+        found = []
+        for fold in folds:
+            boost = self._boosting(fold.train).of_size(blend.boosts[0].leaves)
+            boost.grow(blend.n_trees)
+            found.append(boost.predict(self._features.take(fold.test)))
+        return np.concatenate(found)
+
     def _boosting(self, rows: Array) -> Boosting:
         return Boosting(
             self._bins,
