@@ -43,6 +43,8 @@ def evaluate(task: Evaluate) -> None:
                 raise InputError(f"{task.input} has no labels. Name their column with --label COLUMN; -1 is the last.")
             with predictor.counting_from(counted.rows - block.X.shape[0]):
                 _add(block, predictor, scores, slices, task.input)
+            for one in slices:
+                one.check_room()
     if not counted.rows:
         raise InputError(f"{task.input} has no rows.")
     facts = {"rows": counted.rows, **scores.facts(), "seconds": meter.seconds}
