@@ -525,3 +525,10 @@ def test_formats_that_are_named(command, tmp_path):
     assert "which have no field 'doc'" in command("dedup", source, "--id", "doc", "-o", output, status=1).stderr
     assert "the format of the input, lines" in command("dedup", source, "-o", tmp_path / "o.csv", status=1).stderr
     assert "--format" in command("dedup", source, "--format", "npz", "-o", output, status=2).stderr
+    listed = tmp_path / "list.data"
+    listed.write_text('[{"text": "one"},\n {"text": "two"}]')
+    assert "holds JSON" in command("dedup", listed, "-o", output, status=1).stderr
+    table = tmp_path / "table.data"
+    table.write_text("id,text\n1,one two\n2,one two\n")
+    command("dedup", table, "-o", tmp_path / "table.csv")  # a column is called text
+    assert (tmp_path / "table.csv").read_text() == "id,text\n1,one two\n"

@@ -19,7 +19,7 @@ import numpy as np
 from ..exceptions import InputError, Sentence, Setting
 from ._arrow import next_batch, parquet_file, pyarrow_module, read_arrow, rows_of_bytes, text_lengths
 from ._cells import CELL_BYTES, delimiter_hint
-from ._detect import BY_ENDING, format_of
+from ._detect import BY_ENDING, JSON_START, format_of
 from ._folder import text_files
 from ._lines import BOM, CR_HINT
 from ._source import Source
@@ -450,7 +450,8 @@ def _format(source: Source, fields: Fields) -> str:
     """Find out the format of a file."""
     if source.suffix in _JSON or source.head.lstrip().removeprefix(BOM).startswith(b"{"):
         return "jsonl"
-    if fields.named_text is None and source.suffix not in BY_ENDING and b"\0" not in source.head:
+    is_plain = source.suffix not in BY_ENDING and b"\0" not in source.head and not JSON_START.match(source.head)
+    if fields.named_text is None and is_plain:
         names = re.split(rb"[,\t]", source.head.removeprefix(BOM).split(b"\n", 1)[0])
         if TEXT_FIELD.encode() not in (name.strip(b'" \r') for name in names):
             return "lines"

@@ -68,7 +68,11 @@ def _describe_file(input: str, task: Info) -> None:
     readers = {"model": _model, "codes": _codes, "index": _index}
     if task.upgrade is not None:
         _upgrade(kind, Path(input), Path(task.upgrade))
-    facts = readers[kind](Path(input)) if kind in readers else _rows(input, task)
+    if kind in readers:
+        with ProgressMeter("checking", task.quiet):
+            facts = readers[kind](Path(input))
+    else:
+        facts = _rows(input, task)
     if input != "-" and Path(input).is_file():
         facts["bytes"] = os.stat(input).st_size
     if task.json:
