@@ -41,14 +41,6 @@ def test_models_of_tables(command, tmp_path):
     found = command("export", tmp_path / "table.safetensors", "-o", tmp_path / "rent.h")
     assert "TablePredictor(2 classes, " in found.stdout
     assert "rent_predict(const rent_row* row)" in (tmp_path / "rent.h").read_text()
-<<<<<<< HEAD
-
-
-def test_json(command, model, tmp_path):
-    found = json.loads(command("export", model, "-o", tmp_path / "m.h", "--json").stdout)
-    assert found["bytes"] == (tmp_path / "m.h").stat().st_size
-    assert (found["model"], found["output"]) == (str(model), str(tmp_path / "m.h"))
-=======
     pytest.importorskip("onnx", reason="onnx is not installed")
     command("export", tmp_path / "table.safetensors", "-o", tmp_path / "rent.onnx")
     assert (tmp_path / "rent.onnx").read_bytes() == Predictor.load(tmp_path / "table.safetensors").to_onnx()
@@ -65,4 +57,9 @@ def test_graphs_of_free_text_are_refused(command, tmp_path):
     found = command("export", tmp_path / "table.safetensors", "-o", tmp_path / "m.onnx", status=1)
     assert "column 'title' is free text" in found.stderr
     assert not (tmp_path / "m.onnx").exists()
->>>>>>> main
+
+
+def test_json(command, model, tmp_path):
+    found = json.loads(command("export", model, "-o", tmp_path / "m.h", "--json").stdout)
+    assert found["bytes"] == (tmp_path / "m.h").stat().st_size
+    assert (found["model"], found["output"]) == (str(model), str(tmp_path / "m.h"))

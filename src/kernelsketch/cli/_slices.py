@@ -36,14 +36,6 @@ class SliceScores:
 
         keys = (_key(value, is_missing_text) for value in values.tolist())
         places = np.array([self._numbers.setdefault(key, len(self._numbers)) for key in keys], np.intp)
-<<<<<<< HEAD
-        if len(self._numbers) > self._most:
-            raise InputError(
-                f"--slice {self.column}: the column has more than {self._most:,} different values, for which --memory "
-                "has no room: name a column with fewer values, or pass a larger --memory."
-            )
-=======
->>>>>>> cliout
         self._names = tuple(scores)
         columns = [np.ones(len(places))]
         for score in scores.values():
@@ -60,7 +52,7 @@ class SliceScores:
         """Refuse a column with more values than memory has room for."""
         if len(self._numbers) > self._most:
             raise UsageError(
-                f"--slice {self._column}: the column has more than {self._most:,} different values, for which --memory "
+                f"--slice {self.column}: the column has more than {self._most:,} different values, for which --memory "
                 "has no room: name a column with fewer values, or pass a larger --memory."
             )
 

@@ -47,16 +47,11 @@ def evaluate(task: Evaluate) -> None:
         for block in counted:
             if block.y is None:
                 raise InputError(f"{task.input} has no labels. Name their column with --label COLUMN; -1 is the last.")
-<<<<<<< HEAD
             weights = columns.weights(block)
             with predictor.counting_rows():
                 _add(block, predictor, scores, slices, task, weights)
-=======
-            with predictor.counting_from(counted.rows - block.X.shape[0]):
-                _add(block, predictor, scores, slices, task.input)
             for one in slices:
                 one.check_room()
->>>>>>> cliout
     if not counted.rows:
         raise InputError(f"{task.input} has no rows.")
     columns.check_total()
