@@ -438,6 +438,7 @@ class TestInfo:
 
 class TestProgress:
     def test_one_line_per_stage_of_a_long_fit(self, folder, command, tmp_path, monkeypatch):
+        monkeypatch.setattr("kernelsketch.cli._progress.FIRST", 0.0)
         monkeypatch.setattr("kernelsketch.cli._progress.SECONDS", 0.0)
         options = ("--label", "kind", *QUICK, "-m", tmp_path / "m.safetensors", "--json")
         found = command("train", folder / "train.csv", *options)
