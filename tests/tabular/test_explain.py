@@ -332,42 +332,6 @@ def test_missing_shap(models, monkeypatch):
         models["two"].explain(X[:2]).to_shap()
 
 
-@pytest.mark.filterwarnings("ignore")
-class TestShap:
-    """The plots and explainers of the library shap."""
-
-    def test_plots(self, models):
-        shap = pytest.importorskip("shap", reason="shap is not installed")
-        from matplotlib import pyplot
-
-        for name, pick in (("two", slice(None)), ("three", (slice(None), slice(None), 1)), ("numbers", slice(None))):
-            found = models[name].explain(X[:20]).to_shap()[pick]
-            for plot, part in (("waterfall", found[0]), ("bar", found), ("beeswarm", found)):
-                getattr(shap.plots, plot)(part, show=False)
-                pyplot.close("all")
-        row = models["two"].explain(X[:20])[3]
-        np.testing.assert_array_equal(row.to_shap().values, row.values)
-
-    def test_explainers_on_frames_with_text(self, models):
-        shap = pytest.importorskip("shap", reason="shap is not installed")
-        model, known = models["two"], X[100:110].to_numpy(object)
-
-        def masker(mask, row):
-            return (pd.DataFrame(np.where(mask, row, known), columns=X.columns),)
-
-        found = shap.Explainer(model.predict_proba, masker, algorithm="permutation")(X[:2])
-        total = found.base_values + found.values.sum(axis=1)
-        np.testing.assert_allclose(total, model.predict_proba(X[:2]), atol=1e-9)
-
-    def test_explainers_on_frames_of_numbers(self):
-        shap = pytest.importorskip("shap", reason="shap is not installed")
-        rows = X[["noise", "size"]].fillna(1.0)
-        model = GCWSTabularClassifier("quick").fit(rows, TWO)
-        found = shap.Explainer(model.predict_proba, rows[:20])(rows[20:22])
-        total = found.base_values + found.values.sum(axis=1)
-        np.testing.assert_allclose(total, model.predict_proba(rows[20:22]), atol=1e-9)
-
-
 def test_models_of_earlier_versions_say_what_to_pass(models):
     model = models["two"]
     kept = model._background
