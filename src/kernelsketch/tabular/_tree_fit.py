@@ -32,6 +32,7 @@ from ._boosting import (
 from ._effort import APART, END_SHARE, Clock, Effort
 from ._features import Features
 from ._goals import Goal
+from ._interrupts import StoppedError
 from ._scores import CrossFitted
 from ._tree_losses import TreeLoss
 from ._trees import Trees
@@ -82,6 +83,8 @@ class TreeFit:
         shares: a mean varies less. Predictions of numbers gain more from all rows, and trees of many classes would take
         too long. Trees of very many rows apart stay alone.
         """
+        if self._clock.interrupts.noted():
+            self.effort = replace(self.effort, n_trees=0)
         features = self._features.shape[1]
         if self.effort.n_trees == 0 or not can_grow(features, self._labels, self._weights, self._is_class):
             return Blend((), 0, 0.0, predicted), None
@@ -107,7 +110,7 @@ class TreeFit:
             crossed.blend_weights,
             most=self.effort.n_trees,
             is_class=self._is_class,
-            may_go_on=self._room(sizes, alone),
+            may_go_on=self._may_go_on(sizes, alone),
             watch=crossed.add_trees,
             loss_of=self._goal.blend_loss,
             losses_of_rows=self._goal.loss_of_rows,
@@ -119,8 +122,14 @@ class TreeFit:
         leaves, of_folds = blend.boosts[0].leaves, blend.boosts if self._n_classes == 2 else ()
         for boost in [boost for boosts in sizes for boost in boosts]:
             boost.finish()  # the trees of all rows need the memory
-        final = self._boosting(np.ones(n_rows, bool)).of_size(leaves)
-        final.grow(blend.n_trees)
+        try:
+            if not self.effort.final_trees:
+                raise StoppedError
+            final = self._boosting(np.ones(n_rows, bool)).of_size(leaves)
+            final.grow(blend.n_trees)
+        except StoppedError:
+            self.effort = replace(self.effort, final_trees=False)
+            return blend, mean_trees(blend.boosts, [1 / len(blend.boosts)] * len(blend.boosts), blend.n_trees)
         shares = [0.5 / len(of_folds)] * len(of_folds) + [0.5] if of_folds else [1.0]
         return blend, mean_trees([*of_folds, final], shares, blend.n_trees)
 
@@ -135,6 +144,7 @@ class TreeFit:
             leaves=LEAVES[0] if self._apart is None else MANY_LEAVES,
             rate=RATE if self._apart is None else MANY_RATE,
             loss=TreeLoss.of(self._goal),
+            check=self._clock.interrupts.check,
         )
 
     @cached_property
@@ -192,6 +202,18 @@ class TreeFit:
     def _left(self) -> float:
         """Seconds that are left for trees."""
         return self._clock.left - END_SHARE * self._clock.budget
+
+    def _may_go_on(self, sizes: list[list[Boosting]], alone: bool) -> Callable[[int], bool]:
+        """Return a function that says whether trees may grow up to a number: in the budget, and before Ctrl-C."""
+        in_time = self._room(sizes, alone)
+
+        def may_go_on(size: int) -> bool:
+            if self._clock.interrupts.noted():
+                self.effort = replace(self.effort, n_trees=size - STEP)
+                return False
+            return in_time(size)
+
+        return may_go_on
 
     def _room(self, sizes: list[list[Boosting]], alone: bool) -> Callable[[int], bool]:
         """Return a function that says whether the budget has room for trees up to a number, in folds and finally."""
