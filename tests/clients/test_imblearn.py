@@ -19,7 +19,7 @@ def recall(model):
 
 def test_samplers_of_rows_as_they_are():
     plain = GCWSTabularClassifier("quick").fit(X, LEAVES)
-    for sampler in (under.RandomUnderSampler(random_state=0),):
+    for sampler in (under.RandomUnderSampler(random_state=0), over.RandomOverSampler(random_state=0)):
         model = make_pipeline(sampler, GCWSTabularClassifier("quick")).fit(X, LEAVES)
         assert recall(model) > recall(plain)
         assert list(model.feature_names_in_) == list(X.columns)

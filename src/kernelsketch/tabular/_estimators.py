@@ -23,6 +23,7 @@ from ._choices import INFINITY, chosen, dropping
 from ._columns import MOST_CATEGORIES, ColumnPlan, TablePlan
 from ._effort import EFFORTS, Clock, effort_of, summary_of
 from ._explain import Explains, background_of
+from ._features import Features
 from ._file import Persistent
 from ._frame import Table
 from ._free_text import TargetOrder
@@ -38,6 +39,7 @@ from ._predictor import TablePredictor
 from ._read import read_table, warn_about_names
 from ._root_link import RootLink
 from ._several import SeveralOutputs, several_labels, several_numbers
+from ._statistics import Levels
 from ._teacher import SoftLabels
 from ._together import Together
 from ._trees import Trees
@@ -161,16 +163,18 @@ class TabularModel(
         used, sample_weight = _used_rows(sample_weight)
         exponent = 0 if self._is_class else _exponent(y)
         seed = small_seed_of(self.random_state)
-        counted = table if used is None else table.some(used)
         targets = TargetOrder.of(y, is_class=self._is_class)
-        if together is not None and not together.is_time:
-            targets = targets._replace(alone=together.one_of_each())
-        targets = targets if used is None else targets.take(used)
-        plan = TablePlan.of(counted, targets, max_categories=self.max_categories, infinity=self.infinity)
-        features, levels = plan.encode(table), plan.levels(counted)
-        numbers = levels.numbers(table.columns) if levels.columns else None
+        one_of_each = None if together is None or together.is_time else together.one_of_each()
+        plan, features, levels, numbers = self._planned(table, used, targets, one_of_each)
+        if together is None and soft is None:
+            together = Together.of_copies(features, numbers, y)
+            if together is not None:
+                say("many rows are copies of others: they are held out together")
+                different = together.one_of_each()  # which say what is rare and what a word is
+                different = different if used is None else different & used
+                plan, features, levels, numbers = self._planned(table, different, targets, None)
         n_rows = table.n_rows
-        del table, counted
+        del table
         say(f"{n_rows} rows, {len(plan.columns)} columns, {len(plan.features)} features")
         learned = Learner(
             features,
@@ -223,6 +227,16 @@ class TabularModel(
             say(summary_of(self.effort_, n_rows, self.budget))
         say(f"done, {clock.elapsed:.1f} s")
         return self
+
+    def _planned(
+        self, table: Table, used: Array | None, targets: TargetOrder, alone: Array | None
+    ) -> tuple[TablePlan, Features, Levels, Array | None]:
+        """Return what is done to the columns, and what comes out. ``alone`` flags the rows that choose words."""
+        targets = targets if alone is None else targets._replace(alone=alone)
+        counted, targets = (table, targets) if used is None else (table.some(used), targets.take(used))
+        plan = TablePlan.of(counted, targets, max_categories=self.max_categories, infinity=self.infinity)
+        levels = plan.levels(counted)
+        return plan, plan.encode(table), levels, levels.numbers(table.columns) if levels.columns else None
 
     def _reporter(self, progress: Callable[[str], None] | None) -> Callable[[str], None]:
         """Return a function that reports the end of a stage to the user: printed, to ``progress``, or not at all."""

@@ -1,7 +1,8 @@
 """``Together``: rows that belong together, by ``groups`` or ``time``, and the folds and samples that respect it.
 
-Rows of one group are held out together. With time, each fold trains on earlier rows than it holds out: the first half
-of the rows only trains, and each fold holds out the next part of the other half.
+Rows of one group are held out together. So are copies of a row, which samplers of rare classes and bootstraps make.
+With time, each fold trains on earlier rows than it holds out: the first half of the rows only trains, and each fold
+holds out the next part of the other half.
 """
 
 from __future__ import annotations
@@ -11,12 +12,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._array import Array
+from .._mix import mix64
 from ..exceptions import InputError, InputTypeError, Setting
 from ..linear import Fold
+from ._features import Features
 from ._frame import CATEGORY, Column, Table
 from ._read import read_table
 from ._values import category_text
 
+COPIES_SHARE = 0.05  # of the rows, from which on copies are held out together
+UNIQUE_SHARE = 0.5  # of the different rows that have a number of their own, if equal rows are copies and no chance
 LATE_SHARE = 0.2  # of the rows of a large table: trees learn from earlier ones before they are chosen
 
 
@@ -62,6 +67,25 @@ class Together(NamedTuple):
             what = "group" if name == "groups" else "time"
             raise InputError(Setting(name), f" has only one {what}: pass rows of several, or leave {name} out.")
         return cls(name == "time", numbers.astype(np.int64))
+
+    @classmethod
+    def of_copies(cls, features: Features, levels: Array | None, y: Array) -> Together | None:
+        """Return the groups of equal rows with equal targets, or None if there are few, or chance may explain them.
+
+        In a table of few categories rows are equal by chance, and new rows will be equal to them as well. Where a
+        column of numbers tells most rows apart, they are copies.
+        """
+        keys = np.zeros(len(y), np.uint64)
+        columns = [*(features.numbers.T + 0.0), *features.positions.T, *(() if levels is None else levels.T)]
+        for column in [*columns, np.unique(y, return_inverse=True)[1]]:
+            whole = column.astype(np.float64)
+            whole[np.isnan(whole)] = np.nan  # with one pattern of bits
+            keys = mix64((keys + np.uint64(1)) ^ whole.view(np.uint64))
+        _, first, numbers = np.unique(keys, return_index=True, return_inverse=True)
+        if len(y) - len(first) < max(1, COPIES_SHARE * len(y)):
+            return None
+        most = max((len(np.unique(column[first])) for column in features.numbers.T), default=0)
+        return cls(False, numbers.astype(np.int64)) if most >= UNIQUE_SHARE * len(first) else None
 
     def one_of_each(self) -> Array:
         """Return flags of the first row of each group."""
