@@ -1,7 +1,7 @@
 """Where the processor time of fits of models of tables goes: the parts that a GPU could take, and the others.
 
 ``python benchmarks/measure_table_parts.py`` writes ``results/table_parts.csv``. The tables are generated: 20 numbers
-and two columns of categories, with 5 % gaps. A fit uses one thread, so that seconds of the processor are those of the work.
+and two columns of categories, with 5 % gaps. A fit uses one thread, so that seconds of the processor are its work.
 ``at_most`` is Amdahl's bound: how many times as fast the fit would be if hashing and linear models took no time at all.
 """
 
