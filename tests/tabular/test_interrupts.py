@@ -4,6 +4,7 @@ import os
 import signal
 import sys
 import threading
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from kernelsketch import GCWSTabularClassifier, GCWSTabularRegressor, load_model
 from kernelsketch.exceptions import InterruptWarning, ParameterError
 from kernelsketch.tabular._boosting import Boosting
-from kernelsketch.tabular._effort import effort_of
+from kernelsketch.tabular._effort import EFFORTS, effort_of
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT to a process of one's own on Windows")
 EFFORT = {"effort": "default", "n_rows": None, "n_kernel_rows": None, "n_steps": 2, "n_components": 300}
@@ -159,6 +160,17 @@ def test_trees_of_all_rows_are_left_out(kind, monkeypatch):
     assert model.trees_share_ == full.trees_share_ > 0
     assert model.held_out_score_ == full.held_out_score_
     check_repeats(kind, model)
+
+
+@pytest.mark.parametrize("kind", ["two", "large"])
+def test_trees_that_say_how_long_others_take_end_early(kind, monkeypatch):
+    estimator, y, effort = KINDS[kind]
+    monkeypatch.setitem(EFFORTS, "default", replace(EFFORTS["default"], n_kernel_rows=effort["n_kernel_rows"]))
+    grown = at_tree(monkeypatch, 1)
+    with pytest.warns(InterruptWarning):
+        model = estimator(budget=1000.0, on_interrupt="keep").fit(X, y)
+    assert grown[0] == 1
+    assert model.effort_["n_trees"] == model.trees_share_ == 0
 
 
 def test_the_default_raises_and_changes_nothing():

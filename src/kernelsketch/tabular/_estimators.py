@@ -170,8 +170,7 @@ class TabularModel(
             together = Together.of_copies(features, numbers, y)
             if together is not None:
                 say("many rows are copies of others: they are held out together")
-                different = together.one_of_each()  # which say what is rare and what a word is
-                different = different if used is None else different & used
+                different = together.one_of_each(used)  # which say what is rare and what a word is
                 plan, features, levels, numbers = self._planned(table, different, targets, None)
         n_rows = table.n_rows
         del table

@@ -76,9 +76,9 @@ class Together(NamedTuple):
         column of numbers tells most rows apart, they are copies.
         """
         keys = np.zeros(len(y), np.uint64)
-        columns = [*(features.numbers.T + 0.0), *features.positions.T, *(() if levels is None else levels.T)]
+        columns = [*features.numbers.T, *features.positions.T, *(() if levels is None else levels.T)]
         for column in [*columns, np.unique(y, return_inverse=True)[1]]:
-            whole = column.astype(np.float64)
+            whole = column + 0.0  # also of -0.0
             whole[np.isnan(whole)] = np.nan  # with one pattern of bits
             keys = mix64((keys + np.uint64(1)) ^ whole.view(np.uint64))
         _, first, numbers = np.unique(keys, return_index=True, return_inverse=True)
@@ -87,10 +87,11 @@ class Together(NamedTuple):
         most = max((len(np.unique(column[first])) for column in features.numbers.T), default=0)
         return cls(False, numbers.astype(np.int64)) if most >= UNIQUE_SHARE * len(first) else None
 
-    def one_of_each(self) -> Array:
-        """Return flags of the first row of each group."""
+    def one_of_each(self, used: Array | None = None) -> Array:
+        """Return flags of the first row of each group, of the used ones."""
         found = np.zeros(len(self.numbers), bool)
-        found[np.unique(self.numbers, return_index=True)[1]] = True
+        rows = np.flatnonzero(~found if used is None else used)
+        found[rows[np.unique(self.numbers[rows], return_index=True)[1]]] = True
         return found
 
     def take(self, rows: Array) -> Together:

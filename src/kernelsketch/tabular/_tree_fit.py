@@ -88,6 +88,33 @@ class TreeFit:
         features = self._features.shape[1]
         if self.effort.n_trees == 0 or not can_grow(features, self._labels, self._weights, self._is_class):
             return Blend((), 0, 0.0, predicted), None
+        try:
+            sizes, blend, alone = self._blend(folds, predicted, crossed)
+        except StoppedError:  # before the first trees of the blend
+            self.effort = replace(self.effort, n_trees=0)
+            return Blend((), 0, 0.0, predicted), None
+        if not blend.n_trees:
+            return blend, None
+        if alone:
+            return blend, mean_trees(blend.boosts, [1.0], blend.n_trees)
+        leaves, of_folds = blend.boosts[0].leaves, blend.boosts if self._n_classes == 2 else ()
+        for boost in [boost for boosts in sizes for boost in boosts]:
+            boost.finish()  # the trees of all rows need the memory
+        try:
+            if not self.effort.final_trees:
+                raise StoppedError
+            final = self._boosting(np.ones(len(self._labels), bool)).of_size(leaves)
+            final.grow(blend.n_trees)
+        except StoppedError:
+            self.effort = replace(self.effort, final_trees=False)
+            return blend, mean_trees(blend.boosts, [1 / len(blend.boosts)] * len(blend.boosts), blend.n_trees)
+        shares = [0.5 / len(of_folds)] * len(of_folds) + [0.5] if of_folds else [1.0]
+        return blend, mean_trees([*of_folds, final], shares, blend.n_trees)
+
+    def _blend(
+        self, folds: list[Fold], predicted: Array, crossed: CrossFitted
+    ) -> tuple[list[list[Boosting]], Blend, bool]:
+        """Return the boostings of all sizes, the best blend, and whether its trees stay without those of all rows."""
         held_out: list[Array | Features]
         if self._apart is None:
             held_out = [self._features.take(fold.test) for fold in folds]
@@ -97,7 +124,6 @@ class TreeFit:
         else:
             held_out = [self._features.take(self._apart.sample[np.concatenate([fold.test for fold in folds])])]
             sizes = [[self._boosting(self._take_apart(self._apart))]]
-        n_rows = len(self._labels)
         n_counted = int(np.count_nonzero(self._weights))
         alone = (
             self._apart is not None and not self._apart.is_time and n_counted >= MANY_TIMES * len(self._apart.sample)
@@ -115,23 +141,7 @@ class TreeFit:
             loss_of=self._goal.blend_loss,
             losses_of_rows=self._goal.loss_of_rows,
         )
-        if not blend.n_trees:
-            return blend, None
-        if alone:
-            return blend, mean_trees(blend.boosts, [1.0], blend.n_trees)
-        leaves, of_folds = blend.boosts[0].leaves, blend.boosts if self._n_classes == 2 else ()
-        for boost in [boost for boosts in sizes for boost in boosts]:
-            boost.finish()  # the trees of all rows need the memory
-        try:
-            if not self.effort.final_trees:
-                raise StoppedError
-            final = self._boosting(np.ones(n_rows, bool)).of_size(leaves)
-            final.grow(blend.n_trees)
-        except StoppedError:
-            self.effort = replace(self.effort, final_trees=False)
-            return blend, mean_trees(blend.boosts, [1 / len(blend.boosts)] * len(blend.boosts), blend.n_trees)
-        shares = [0.5 / len(of_folds)] * len(of_folds) + [0.5] if of_folds else [1.0]
-        return blend, mean_trees([*of_folds, final], shares, blend.n_trees)
+        return sizes, blend, alone
 
     def _boosting(self, rows: Array) -> Boosting:
         return Boosting(
