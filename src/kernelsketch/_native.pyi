@@ -381,6 +381,11 @@ def trees_decide(isa: str, features: Annotated[NDArray[numpy.float64], dict(shap
     Fill `out` (rows, outputs) with the baseline plus the values of the leaves that rows reach.
     """
 
+def tree_shapley(features: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu', writable=False)], background: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu', writable=False)], trees: Trees, owners: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], threads: int) -> None:
+    """
+    Fill `out` (rows, columns times outputs) with Shapley values against background rows.
+    """
+
 class RowReader:
     """How the values of one row become numbers and positions of flags."""
 

@@ -81,6 +81,14 @@ def test_demo_prints_a_table_and_names_its_winners():
     assert list(table) == NAMES
     assert min(accuracy for accuracy, *_ in table.values()) > 70
     text = " ".join(found.output.split())
+    names = re.findall(r"^(base value|output|90 % interval|\d others) ", found.output, re.MULTILINE)
+    assert names[:3] == ["base value", "8 others", "output"]
+    assert names[3:] == ["base value", "7 others", "output", "90 % interval"]
+    assert found.output.count("●") == 5
+    chance, label = re.search(r"is repaid with a probability of (\d+) %\..* of the loans: (\w+)", text).groups()
+    assert label == ("repaid" if int(chance) > 50 else "default")
+    value, low, high = re.search(r"predicts ([\d,]+), and ([\d,]+) to ([\d,]+) for 90 %", text).groups()
+    assert int(low.replace(",", "")) < int(value.replace(",", "")) < int(high.replace(",", ""))
     for column, sign, praise in ((0, -1, "has the highest accuracy"), (1, 1, "has the lowest log-loss")):
         winner = re.search(rf"([\w()]+(?: \(RBF\))?) {praise}", text)[1]
         assert table[winner][column] == sign * min(sign * numbers[column] for numbers in table.values())

@@ -1,5 +1,7 @@
 import gzip
+import io
 import json
+import re
 import subprocess
 import sys
 
@@ -9,6 +11,9 @@ import pytest
 
 from kernelsketch import GCWSClassifier, GCWSRegressor, GCWSTabularClassifier, GCWSTabularRegressor, load_model
 from kernelsketch.cli import _file_predictor, _hashing
+from kernelsketch.cli._explanation_lines import ExplanationLines
+from kernelsketch.cli._file_predictor import FilePredictor
+from kernelsketch.cli.commands.predict import Predict
 
 
 @pytest.fixture(scope="module")
@@ -355,6 +360,52 @@ class TestExplain:
         )
         assert first["value"] == expected[0]
         assert "class" not in first
+
+    def test_rows_come_a_few_at_a_time_with_progress(self, command, shop, monkeypatch, tmp_path):
+        lines = (shop[0] / "sold.csv").read_text().splitlines()[:21]
+        (tmp_path / "sold.csv").write_text("\n".join(lines))
+        arguments = ("predict", tmp_path / "sold.csv", "-m", shop[0] / "sold.safetensors", "--explain", 2)
+        whole = command(*arguments)
+        assert "explaining" not in whole.stderr  # it takes less than five seconds
+        monkeypatch.setattr("kernelsketch.cli._progress.SECONDS", 0.0)
+        monkeypatch.setattr("kernelsketch.cli._explanation_lines.SECONDS", 0.0)  # one row at a time
+        found = command(*arguments)
+        assert found.stdout == whole.stdout
+        lines = [line for line in found.stderr.splitlines() if line.startswith("explaining: ")]
+        assert re.match(r"explaining: 1 rows, [\d.,]+ rows per second, 5 %, about .+ left", lines[0])
+        assert [line.split(" ")[1] for line in lines[:20]] == [str(i + 1) for i in range(20)]
+        assert "explaining" not in command(*arguments, "--quiet").stderr
+
+    def test_rows_are_written_as_they_come(self, shop):
+        folder, _ = shop
+        predictor = FilePredictor(folder / "sold.safetensors", 1)
+        options = Predict(input=str(folder / "sold.csv"), model=folder / "sold.safetensors", output="-")
+        shown, sizes = [], []
+
+        class Target(io.BytesIO):
+            def flush(self):
+                shown.append(self.getvalue().count(b"\n"))
+
+        lines = ExplanationLines(predictor, 2, "shapley", True, sizes.append)
+        with predictor.open(options.input, options, ignore_labels=True) as stream:
+            for block in stream:
+                lines.write(Target(), block, 0)
+        assert shown == sizes
+        assert sizes[0] == 1
+        assert sizes[-1] == 200
+        assert len(sizes) > 2
+
+    def test_errors_name_the_row_of_the_file(self, command, shop, tmp_path):
+        text = (shop[0] / "price.csv").read_text().splitlines()
+        names, cells = text[0].split(","), text[101].split(",")
+        cells[names.index("noise")] = "inf"
+        (tmp_path / "bad.csv").write_text("\n".join([*text[:101], ",".join(cells), *text[102:]]))
+        arguments = ("predict", tmp_path / "bad.csv", "-m", shop[0] / "sold.safetensors")
+        expected = command(*arguments, status=1).stderr
+        assert "contains infinity (row 100)" in expected
+        found = command(*arguments, "--explain", 2, status=1).stderr
+        row, first = re.search(r"contains infinity \(row (\d+)\).* Row 0 is row (\d+) of .*bad.csv", found).groups()
+        assert int(row) + int(first) == 100
 
     def test_three_classes_explain_the_predicted_one(self, command, iris, tmp_path):
         model = tmp_path / "m.safetensors"

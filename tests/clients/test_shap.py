@@ -5,6 +5,7 @@ import pytest
 
 from helpers.clients import client, customers
 from kernelsketch import GCWSTabularClassifier, GCWSTabularRegressor
+from kernelsketch.tabular import TableMasker
 
 shap = client("shap")
 client("matplotlib").use("agg")
@@ -37,14 +38,27 @@ def test_an_explanation_of_one_row(model):
 
 
 def test_explainers_on_frames_with_text(model):
-    known = X[100:110].to_numpy(object)
-
-    def masker(mask, row):
-        return (client("pandas").DataFrame(np.where(mask, row, known), columns=X.columns),)
-
-    found = shap.Explainer(model.predict_proba, masker, algorithm="permutation")(X[:2])
+    known = X[100:106]
+    found = shap.Explainer(model.decision_function, TableMasker(known), algorithm="exact")(X[:2])
     total = found.base_values + found.values.sum(axis=1)
+    np.testing.assert_allclose(total, model.decision_function(X[:2]), atol=1e-9)
+    assert found.feature_names == list(X.columns)
+    many = [model.explain(X[:2], background=known, random_state=seed).values for seed in range(40)]
+    error = np.std(many, axis=0) / np.sqrt(40)
+    # 6 standard errors of 40 draws: false alarms below 1e-6
+    assert (np.abs(np.mean(many, axis=0) - found.values) <= 6 * error + 1e-9).all()
+    assert np.abs(found.values[:, [X.columns.get_loc(name) for name in ("calls", "plan")]]).max() > 0
+    sampled = shap.Explainer(model.predict_proba, TableMasker(known))(X[:2], max_evals=50)
+    total = sampled.base_values + sampled.values.sum(axis=1)
     np.testing.assert_allclose(total, model.predict_proba(X[:2]), atol=1e-9)
+
+
+def test_why_a_masker_is_needed(model):
+    """shap subtracts the cells of frames before it calls a model. If this fails, no masker is needed any longer."""
+    with pytest.raises(TypeError, match="unsupported operand"):
+        shap.Explainer(model.predict_proba, X[100:110])(X[:2])
+    values = shap.KernelExplainer(model.predict_proba, X[100:105]).shap_values(X[:1], nsamples=40)
+    assert values.shape == (1, X.shape[1], 2)
 
 
 def test_explainers_on_frames_of_numbers():

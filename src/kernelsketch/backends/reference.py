@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .._array import Array
-from ..reference import fourier, gcws, index, join, linear, quantiles, rng, tables, trees
+from ..reference import fourier, gcws, index, join, linear, quantiles, rng, tables, tree_shapley, trees
 from ..reference import gmm as minmax
 from ..reference import newton as steps
 from ..reference import pack as packing
@@ -127,6 +127,8 @@ class ReferenceBackend(NumpyArrays, Processor):
     # Decision trees.
 
     trees_decide = staticmethod(trees.decide)
+
+    tree_shapley = staticmethod(tree_shapley.contributions)
 
     def growth_rows(self, binned: Array, bins: Array) -> GrowthRows:
         return _GrowthRows(binned, bins)

@@ -4,39 +4,62 @@ from __future__ import annotations
 
 import json as json_lines
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from time import monotonic
 from typing import IO, Any
 
+import numpy as np
+
 from ..formats import encoded
-from ..tabular import Explanation, shown
+from ..tabular import Explanation, Table, read_table, shown
 from ._errors import UsageError
 from ._file_predictor import FilePredictor
 from ._results import label_value
+
+SECONDS = 1.0  # that a few rows take at a time, about
 
 
 class ExplanationLines:
     """Writes for each row the prediction, the output, the base value, and the largest contributions.
 
+    Rows are explained a few at a time, so that lines come from the start. ``done`` is called with the number of rows
+    that are written.
+
     Text has a line of names, and one tab-separated field per contribution: ``spending=12.5 (+0.81)``. With more than
     two classes the output is that of the predicted class.
     """
 
-    def __init__(self, predictor: FilePredictor, n_columns: int, method: str, json: bool) -> None:
+    def __init__(
+        self, predictor: FilePredictor, n_columns: int, method: str, json: bool, done: Callable[[int], None]
+    ) -> None:
         if not predictor.is_tabular:
             raise UsageError(
                 "--explain needs a model of a table, whose columns have names and kinds: train one with kernelsketch "
                 "train on CSV, TSV, Parquet or Arrow, without --plain."
             )
         self._predictor, self._n_columns, self._method, self._json = predictor, n_columns, method, json
-        self._begun = False
+        self._done, self._begun, self._count = done, False, 1
 
-    def write(self, file: IO[bytes], block: Any) -> None:
-        for table, _ in self._predictor.parts(block):
-            file.write(encoded("".join(f"{line}\n" for line in self._lines(table))))
+    def write(self, file: IO[bytes], block: Any, row: int) -> None:
+        """Write the lines of a block that begins with this row of the file."""
+        for part, _ in self._predictor.parts(block):
+            with self._predictor.counting_from(row):
+                table = read_table(part)
+            end, numbers = row + table.n_rows, row + np.arange(table.n_rows)
+            while row < end:
+                start = monotonic()
+                with self._predictor.counting_from(row):
+                    lines = list(self._lines(table.some((numbers >= row) & (numbers < row + self._count))))
+                file.write(encoded("".join(f"{line}\n" for line in lines)))
+                file.flush()
+                row = min(row + self._count, end)
+                self._done(row)
+                if monotonic() - start < SECONDS / 2:
+                    self._count *= 2
 
-    def _lines(self, table: Any) -> Iterator[str]:
+    def _lines(self, table: Table) -> Iterator[str]:
         model = self._predictor.model
-        explanation = model.explain(table, method=self._method)
+        explanation = model.explain(table, method=self._method, progress=lambda text: None)
         predicted = model.predict(table).tolist()
         if not (self._json or self._begun):
             what = "label" if explanation.output_names else "value"

@@ -120,6 +120,11 @@ class CountedRows:
         """The number of rows of the whole stream, as far as it can be estimated now."""
         return max(self.rows, round(self.rows / (self._stream.fraction or 1.0)))
 
+    def show_done(self, rows: int) -> None:
+        """Show that the work is done for so many rows, where it takes longer than to read them."""
+        rate = rows / max(self._meter.seconds, 1e-9)
+        self._meter.show(rows / max(self.expected, 1), f"{rows:,} rows, {rate:,.1f} rows per second")
+
     @property
     def at_end(self) -> bool:
         """Whether the whole file has been read, though a few of its rows may be still to come."""

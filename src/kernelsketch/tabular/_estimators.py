@@ -17,7 +17,7 @@ from .._estimator import PlainParameters, check_labels_known, numeric_targets, p
 from .._losses import TABLE_LOSSES
 from .._validation import check_n_jobs
 from .._weighted import row_counts
-from ..exceptions import InputError, InputTypeError, ParameterError, Setting
+from ..exceptions import InputError, ParameterError, Setting
 from ..linear import whole_or_nothing
 from ._choices import INFINITY, chosen, dropping
 from ._columns import MOST_CATEGORIES, ColumnPlan, TablePlan
@@ -36,6 +36,7 @@ from ._learn import Learner
 from ._model import TableModel
 from ._neighbors import warn_about_neighbors
 from ._predictor import TablePredictor
+from ._progress import check_progress
 from ._read import read_table, warn_about_names
 from ._root_link import RootLink
 from ._several import SeveralOutputs, several_labels, several_numbers
@@ -239,8 +240,7 @@ class TabularModel(
 
     def _reporter(self, progress: Callable[[str], None] | None) -> Callable[[str], None]:
         """Return a function that reports the end of a stage to the user: printed, to ``progress``, or not at all."""
-        if progress is not None and not callable(progress):
-            raise InputTypeError(Setting("progress"), f" must be a function of a text, got {type(progress).__name__}.")
+        check_progress(progress)
 
         def say(text: str) -> None:
             if self.verbose:

@@ -1,5 +1,7 @@
 """``kernelsketch demo``: tune, fit and time models on a table with categories and gaps, and compare them.
 
+Two predictions are drawn with their explanations, one of them with an interval.
+
 Every model gets the same effort: cross-validation with the same folds over four settings, on the training rows only.
 """
 
@@ -11,6 +13,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -35,14 +38,16 @@ from ...backends import backend_for
 from ...exceptions import InputError
 from ...formats import write_rows
 from ...storage import write_atomically
-from ...tabular import GCWSTabularClassifier
+from ...tabular import Explanation, GCWSTabularClassifier, GCWSTabularRegressor
 from .._articles import make_articles
 from .._loans import Loans, make_loans
+from .._waterfall_lines import waterfall_lines
 from ..commands.demo import Demo
 
 N_FOLDS = 3
 SVC_ROWS = 3000  # on which SVC is tuned
 OURS = "GCWSTabularClassifier"
+SHOWN_COLUMNS, MOST_WIDTH, COVERAGE = 6, 100, 0.9  # of the predictions that are drawn
 
 
 class Contestant(NamedTuple):
@@ -60,6 +65,7 @@ class Result(NamedTuple):
     losses: Array
     training: float
     prediction: float  # per row
+    model: Any = None
 
 
 def contestants(loans: Loans) -> list[Contestant]:
@@ -153,7 +159,43 @@ def compare_models(n_rows: int) -> None:
         + f" {_limit(loans, test)}",
         highlight=False,
     )
+    with threadpool_limits(1):
+        show_predictions(console, loans, results[-1].model, train, test)
     _next_steps(console)
+
+
+def show_predictions(console: Console, loans: Loans, model: Any, train: Array, test: Array) -> None:
+    """Draw two predictions: the probability of a loan, and an income that is missing, with its interval."""
+    row, of_share = loans.X[test[:1]], f"{100 * COVERAGE:.0f} %"
+    percent, found = 100 * model.predict_proba(row)[0, 1], model.classes_[model.predict_set(row, COVERAGE)[0]]
+    console.print(
+        f"\nThe first loan of the test rows is {model.classes_[1]} with a probability of {percent:.0f} %. Why? The "
+        f"log-odds of this, by column. The set that has the label for {of_share} of the loans: {' or '.join(found)}.",
+        highlight=False,
+    )
+    _draw(console, model.explain(row), loans.names)
+    income = loans.names.index("income")
+    others, known = np.delete(loans.X, income, axis=1), np.array([value is not None for value in loans.X[:, income]])
+    rows, row = train[known[train]], others[test[~known[test]][:1]]
+    if len(row) == 0:
+        return
+    numbers = GCWSTabularRegressor(effort="quick").fit(others[rows], loans.X[rows, income].astype(np.float64))
+    lower, upper = numbers.predict_interval(row, COVERAGE)[0].tolist()
+    console.print(
+        f"\nOne applicant gives no income. A quick fit of GCWSTabularRegressor to the other loans predicts "
+        f"{numbers.predict(row)[0]:,.0f}, and {lower:,.0f} to {upper:,.0f} for {of_share} of such applicants:",
+        highlight=False,
+    )
+    names = [name for name in loans.names if name != "income"]
+    _draw(console, numbers.explain(row), names, (f"{of_share} interval", lower, upper))
+
+
+def _draw(
+    console: Console, explanation: Explanation, names: list[str], interval: tuple[str, float, float] | None = None
+) -> None:
+    row = replace(explanation[0], feature_names=tuple(names))  # the model has learned from rows without names
+    for line in waterfall_lines(row, SHOWN_COLUMNS, min(console.width, MOST_WIDTH), interval):
+        console.print(line, highlight=False, soft_wrap=True)
 
 
 def _share_missing(loans: Loans) -> float:
@@ -171,7 +213,7 @@ def run_model(row: Contestant, loans: Loans, train: Array, test: Array) -> Resul
     is_right = model.classes_[probabilities.argmax(axis=1)] == y
     chances = probabilities[np.arange(len(y)), np.searchsorted(model.classes_, y)]
     losses = -np.log(np.maximum(chances, np.finfo(float).tiny))
-    return Result(row.name, is_right, losses, trained - start, (predicted - trained) / len(y))
+    return Result(row.name, is_right, losses, trained - start, (predicted - trained) / len(y), model)
 
 
 def _table(results: list[Result]) -> Table:

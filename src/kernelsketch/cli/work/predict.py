@@ -22,18 +22,18 @@ from ..commands.predict import Predict
 def predict(task: Predict) -> None:
     predictor = FilePredictor(task.model, task.threads)
     values = "scores" if task.scores else "probabilities" if task.proba else None
+    title, quiet = "explaining" if task.explain else "predicting", task.output == "-" and sys.stdout.isatty()
     with (
-        ProgressMeter("predicting", task.quiet or (task.output == "-" and sys.stdout.isatty())) as meter,
+        ProgressMeter(title, task.quiet or quiet) as meter,
         predictor.open(task.input, task, ignore_labels=True) as stream,
     ):
         counted = CountedRows(stream, meter)
         lines: Any = _Lines(predictor, values, task.json, task.interval)
         if task.explain is not None:
-            lines = ExplanationLines(predictor, task.explain, task.explain_by, task.json)
+            lines = ExplanationLines(predictor, task.explain, task.explain_by, task.json, counted.show_done)
         with open_text(task.output) as file:
             for block in counted:
-                with predictor.counting_from(counted.rows - block.X.shape[0]):
-                    lines.write(file, block)
+                lines.write(file, block, counted.rows - block.X.shape[0])
     if task.output != "-":
         print_facts({"predicted": counted.summary, "output": task.output}, to_stderr=True)
 
@@ -61,9 +61,11 @@ class _Lines:
             names = [str(label) for label in self._labels]
             self._columns = names if values == "probabilities" or len(names) > 2 else names[1:]
 
-    def write(self, file: IO[bytes], block: Any) -> None:
-        for codes, _ in self._predictor.parts(block):
-            file.write(encoded("".join(f"{line}\n" for line in self._lines(codes))))
+    def write(self, file: IO[bytes], block: Any, row: int) -> None:
+        """Write the lines of a block that begins with this row of the file."""
+        with self._predictor.counting_from(row):
+            for codes, _ in self._predictor.parts(block):
+                file.write(encoded("".join(f"{line}\n" for line in self._lines(codes))))
 
     def _lines(self, codes: Any) -> Iterator[str]:
         model = self._predictor.model
