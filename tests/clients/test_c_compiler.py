@@ -14,8 +14,8 @@ pytestmark = pytest.mark.skipif(COMPILER is None, reason="there is no C compiler
 X, LEAVES, PAYS = customers()
 X = X.drop(columns="comment")  # free text cannot be exported
 ROW = """
-    leaving_row row = {.months = 12, .calls = NAN, .plan = "family", .region = NULL};
-    paying_row same = {.months = 12, .calls = NAN, .plan = "family", .region = NULL};
+    leaving_row row = {.months = 12, .spent = 3.5, .calls = NAN, .plan = "family", .region = NULL};
+    paying_row same = {.months = 12, .spent = 3.5, .calls = NAN, .plan = "family", .region = NULL};
 """
 PROGRAM = f"""
 #include <stdio.h>
@@ -38,7 +38,7 @@ def test_a_program_with_two_models(tmp_path):
     (tmp_path / "main.c").write_text(PROGRAM)
     subprocess.run([COMPILER, "-O2", "-Wall", "-Werror", "main.c", "-o", "main", "-lm"], cwd=tmp_path, check=True)
     told = subprocess.run([tmp_path / "main"], capture_output=True, text=True, check=True).stdout.split()
-    row = [{"months": 12, "calls": None, "plan": "family", "region": None}]
+    row = [{"months": 12, "spent": 3.5, "calls": None, "plan": "family", "region": None}]
     np.testing.assert_allclose(float(told[0]), leaving.predict_proba(row)[0, 0], atol=1e-5)
     np.testing.assert_allclose(float(told[1]), paying.predict(row)[0], rtol=1e-5)
     assert told[2] == leaving.predict(row)[0]

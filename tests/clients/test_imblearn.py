@@ -30,7 +30,7 @@ def test_made_rows():
     sampler = over.SMOTENC(["plan", "region"], random_state=0)
     model = make_pipeline(sampler, GCWSTabularClassifier("quick")).fit(filled, LEAVES)
     assert set(model.predict(filled)) == {"leaves", "stays"}
-    assert [column.kind for column in model[-1].columns_] == ["number", "number", "category", "category"]
+    assert [column.kind for column in model[-1].columns_] == ["number", "number", "number", "category", "category"]
 
 
 def test_an_ensemble_of_balanced_samples():

@@ -17,12 +17,13 @@ def customers(n=300, seed=0):
     """A table with numbers, gaps, categories and text, whether each customer leaves, and what each one pays."""
     pandas = client("pandas")
     rng = np.random.default_rng(seed)
-    plan, months = rng.choice(["basic", "family", "business"], n, p=[0.5, 0.3, 0.2]), rng.integers(1, 60, n)
+    plan, months = rng.choice(["basic", "family", "business"], n, p=[0.5, 0.3, 0.2]), rng.uniform(1, 60, n)
     calls = rng.poisson(2.0, n).astype(float)
     said = rng.choice(["invoice wrong again", "all is fine", "very slow line", "thanks for the help"], n)
     X = pandas.DataFrame(
         {
             "months": months,
+            "spent": rng.lognormal(size=n),
             "calls": np.where(rng.random(n) < 0.1, np.nan, calls),
             "plan": pandas.Series(plan).where(rng.random(n) > 0.1, None),
             "region": pandas.Categorical(rng.choice(["north", "south", "east"], n)),

@@ -385,6 +385,11 @@ class TestCopies:
         other[200:] += 1  # the targets differ
         assert groups(X[many], other) is None
         assert groups(np.round(X[many] / 2), y[many]) is None  # equal by chance
+        empty = X[many]
+        empty[150:] = np.nan  # equal by chance
+        assert len(np.unique(groups(np.append(empty, X[:20], axis=0), np.append(y[many], y[:20])).numbers)) == 220
+        ages = np.arange(300)[:, None] % 80.0
+        assert groups(ages, ages[:, 0]) is None  # one number, which says nothing
         gaps = X.copy()
         gaps[:, 1] = np.nan
         assert len(np.unique(groups(gaps[many], y[many]).numbers)) == 200

@@ -21,7 +21,8 @@ from ._read import read_table
 from ._values import category_text
 
 COPIES_SHARE = 0.05  # of the rows, from which on copies are held out together
-UNIQUE_SHARE = 0.5  # of the different rows that have a number of their own, if equal rows are copies and no chance
+FEWEST_DIFFERENT, ONCE_SHARE = 50, 0.25  # different rows, and the share of them that occurs once
+UNIQUE_SHARE = 0.5  # of the different rows, which have numbers of their own if equal rows are no chance
 LATE_SHARE = 0.2  # of the rows of a large table: trees learn from earlier ones before they are chosen
 
 
@@ -72,8 +73,9 @@ class Together(NamedTuple):
     def of_copies(cls, features: Features, levels: Array | None, y: Array) -> Together | None:
         """Return the groups of equal rows with equal targets, or None if there are few, or chance may explain them.
 
-        In a table of few categories rows are equal by chance, and new rows will be equal to them as well. Where a
-        column of numbers tells most rows apart, they are copies.
+        In a table of few categories rows are equal by chance, and new rows will be equal to them as well. Rows are
+        copies where most of the different rows, and these, have two numbers that no different row has, and others occur
+        once.
         """
         keys = np.zeros(len(y), np.uint64)
         columns = [*features.numbers.T, *features.positions.T, *(() if levels is None else levels.T)]
@@ -81,11 +83,19 @@ class Together(NamedTuple):
             whole = column + 0.0  # also of -0.0
             whole[np.isnan(whole)] = np.nan  # with one pattern of bits
             keys = mix64((keys + np.uint64(1)) ^ whole.view(np.uint64))
-        _, first, numbers = np.unique(keys, return_index=True, return_inverse=True)
-        if len(y) - len(first) < max(1, COPIES_SHARE * len(y)):
+        _, first, numbers, sizes = np.unique(keys, return_index=True, return_inverse=True, return_counts=True)
+        few = len(first) < FEWEST_DIFFERENT or len(y) - len(first) < COPIES_SHARE * len(y)
+        if few or np.mean(sizes == 1) < ONCE_SHARE:
             return None
-        most = max((len(np.unique(column[first])) for column in features.numbers.T), default=0)
-        return cls(False, numbers.astype(np.int64)) if most >= UNIQUE_SHARE * len(first) else None
+        own = np.zeros(len(first), np.int64)  # columns with a number that no different row has
+        for column in features.numbers.T:
+            _, which, counts = np.unique(column[first], return_inverse=True, return_counts=True)
+            own += (counts[which] == 1) & ~np.isnan(column[first])
+        alone = own >= 2
+        if np.mean(alone) < UNIQUE_SHARE or (sizes - 1)[alone].sum() < COPIES_SHARE * len(y):
+            return None
+        numbers = np.where(alone[numbers], numbers, len(first) + np.arange(len(y)))
+        return cls(False, numbers.astype(np.int64))
 
     def one_of_each(self, used: Array | None = None) -> Array:
         """Return flags of the first row of each group, of the used ones."""
