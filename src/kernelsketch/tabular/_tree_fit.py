@@ -143,6 +143,17 @@ class TreeFit:
         )
         return sizes, blend, alone
 
+    def by_fewer_rows(self, blend: Blend, folds: list[Fold]) -> Array | None:
+        """Return what trees of other folds, like those of the blend, predict for held-out rows; None for rows apart."""
+        if self._apart is not None:
+            return None
+        found = []
+        for fold in folds:
+            boost = self._boosting(fold.train).of_size(blend.boosts[0].leaves)
+            boost.grow(blend.n_trees)
+            found.append(boost.predict(self._features.take(fold.test)))
+        return np.concatenate(found)
+
     def _boosting(self, rows: Array) -> Boosting:
         return Boosting(
             self._bins,
