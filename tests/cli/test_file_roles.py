@@ -19,6 +19,7 @@ from kernelsketch.cli._main import COMMANDS
 from kernelsketch.formats import write_rows
 from kernelsketch.text import Shingles
 
+TEXTS = ("texts.jsonl", "texts.safetensors")
 READ, WRITTEN = FileRole.READ, FileRole.WRITTEN
 
 # A command line of each command: the name of a parameter, as messages have it, and its value. Files that are read have
@@ -38,7 +39,7 @@ LINES = {
     "index build": {"INPUT": "rows.svm", "--index": "new.safetensors"},
     "index query": {
         "INPUT": "texts.jsonl",
-        "--index": "index.safetensors",
+        "--index": "texts.safetensors",
         "--output": "new.tsv",
         "--new": "new.jsonl",
     },
@@ -108,7 +109,8 @@ def folder(tmp_path, monkeypatch):
     for name in ("rows.svm", "other.svm"):
         write_rows(name, [(X, y)])
     GCWSClassifier(8).fit(X, y).save("model.safetensors")
-    GCWSIndex(n_tables=2, shingles=Shingles(1)).fit(["one two", "three"]).save("index.safetensors")
+    GCWSIndex(n_tables=2).fit(X).save("index.safetensors")
+    GCWSIndex(n_tables=2, shingles=Shingles(2)).fit(["one two three", "four five six"]).save("texts.safetensors")
     Path("texts.jsonl").write_text('{"text": "one two three four five six"}\n{"text": "seven"}\n')
     return tmp_path
 
@@ -306,7 +308,7 @@ def test_an_output_without_a_folder_is_refused_first(command, folder, name):
             assert f"{key} nowhere/{line[key]} cannot be written. There is no folder nowhere" in found.stderr.replace(
                 "\n", " "
             )
-    assert {*contents(folder)} == {"rows.svm", "other.svm", "model.safetensors", "index.safetensors", "texts.jsonl"}
+    assert {*contents(folder)} == {"rows.svm", "other.svm", "model.safetensors", "index.safetensors", *TEXTS}
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes of POSIX")

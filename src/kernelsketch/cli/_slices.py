@@ -10,7 +10,7 @@ import numpy as np
 
 from .._array import Array
 from .._rounding import float_of
-from ..exceptions import InputError
+from ._errors import UsageError
 
 FEW_ROWS = 30  # with fewer rows a slice is marked
 MOST_VALUES = 20  # slices of a column; the rarer values share one
@@ -36,11 +36,6 @@ class SliceScores:
 
         keys = (_key(value, is_missing_text) for value in values.tolist())
         places = np.array([self._numbers.setdefault(key, len(self._numbers)) for key in keys], np.intp)
-        if len(self._numbers) > self._most:
-            raise InputError(
-                f"--slice {self.column}: the column has more than {self._most:,} different values, for which --memory "
-                "has no room: name a column with fewer values, or pass a larger --memory."
-            )
         self._names = tuple(scores)
         columns = [np.ones(len(places))]
         for score in scores.values():
@@ -52,6 +47,14 @@ class SliceScores:
             grown[: len(self._sums)] = self._sums if len(self._sums) else 0
             self._sums = grown
         np.add.at(self._sums, places, np.column_stack(columns))
+
+    def check_room(self) -> None:
+        """Refuse a column with more values than memory has room for."""
+        if len(self._numbers) > self._most:
+            raise UsageError(
+                f"--slice {self.column}: the column has more than {self._most:,} different values, for which --memory "
+                "has no room: name a column with fewer values, or pass a larger --memory."
+            )
 
     def facts(self) -> dict[str, Any]:
         """Return the slices with their rows and scores."""

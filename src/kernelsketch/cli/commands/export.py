@@ -18,8 +18,8 @@ class Export:
     """Write a model as a C header without dependencies, or as an ONNX graph.
 
     A header has functions that predict one row of float64 numbers, with the codes of kernelsketch to the last bit. An
-    ONNX graph takes a matrix of float64 numbers. Models of tables become C headers whose rows are structs, but no ONNX
-    graphs: train with --plain for those.
+    ONNX graph takes a matrix of float64 numbers. Models of tables become C headers whose rows are structs, and ONNX
+    graphs with an input for each column.
     """
 
     model: Path = argument(..., "MODEL", "File of the model.", FileRole.READ)

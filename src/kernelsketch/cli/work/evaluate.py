@@ -50,6 +50,8 @@ def evaluate(task: Evaluate) -> None:
             weights = columns.weights(block)
             with predictor.counting_rows():
                 _add(block, predictor, scores, slices, task, weights)
+            for one in slices:
+                one.check_room()
     if not counted.rows:
         raise InputError(f"{task.input} has no rows.")
     columns.check_total()
