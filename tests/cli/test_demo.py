@@ -74,7 +74,7 @@ def test_demo_prints_a_table_and_names_its_winners():
 
     found = CliRunner(env={"COLUMNS": "80"}).invoke(app, ["demo", "--rows", "400"])
     assert found.exit_code == 0, found.output
-    assert max(map(len, found.output.splitlines())) <= 80
+    assert max(map(len, found.stdout.splitlines())) <= 80
     number = r"([\d.]+)"
     row = rf"│ ([\w() ]+?) +│ +{number} │ +{number} │ +{number} s │ +{number} µs │"
     table = {name: list(map(float, numbers)) for name, *numbers in re.findall(row, found.output)}
@@ -117,3 +117,20 @@ def test_write_replaces_no_file_of_another(command, tmp_path):
     (tmp_path / "articles.jsonl").unlink()
     for _ in range(2):
         command("demo", "--write", tmp_path)
+
+
+def test_json(command, tmp_path):
+    found = json.loads(command("demo", "--write", tmp_path, "--json").stdout)
+    assert {"path": str(tmp_path / "loans.csv"), "content": "2,000 rows"} in found["files"]
+    lines = (tmp_path / "loans.csv").read_text().splitlines()
+    loans = make_loans(3000)
+    assert lines[0].split(",") == [*loans.names, "outcome"]
+    assert [line.rsplit(",", 1)[1] for line in lines[1:]] == loans.y[:2000].tolist()
+    missing = [[not cell for cell in line.split(",")[:-1]] for line in lines[1:]]
+    assert np.array_equal(missing, np.equal(loans.X[:2000], None))
+
+
+def test_json_of_the_comparison(command):
+    found = json.loads(command("demo", "--rows", 300, "--json", "-q").stdout)
+    assert [one["model"] for one in found["models"]] == NAMES
+    assert all(0.6 < one["accuracy"] <= 1 and one["log_loss"] > 0 for one in found["models"])

@@ -1,3 +1,5 @@
+import json
+
 import numpy as np
 import pytest
 
@@ -55,3 +57,9 @@ def test_graphs_of_free_text_are_refused(command, tmp_path):
     found = command("export", tmp_path / "table.safetensors", "-o", tmp_path / "m.onnx", status=1)
     assert "column 'title' is free text" in found.stderr
     assert not (tmp_path / "m.onnx").exists()
+
+
+def test_json(command, model, tmp_path):
+    found = json.loads(command("export", model, "-o", tmp_path / "m.h", "--json").stdout)
+    assert found["bytes"] == (tmp_path / "m.h").stat().st_size
+    assert (found["model"], found["output"]) == (str(model), str(tmp_path / "m.h"))

@@ -411,7 +411,7 @@ class TestPrediction:
         test, model = folder / "test.csv", folder / "kind.safetensors"
         rows = pd.read_csv(test).drop(columns="kind")
         lines = command("predict", test, "-m", model, "--proba").stdout.splitlines()
-        assert lines[0].split("\t") == ["label", "bad", "good"]
+        assert lines[0].split("\t") == ["prediction", "probability_bad", "probability_good"]
         assert [line.split("\t")[0] for line in lines[1:]] == predicted
         values = np.array([line.split("\t")[1:] for line in lines[1:]], float)
         np.testing.assert_allclose(values, load_model(model).predict_proba(rows), rtol=1e-5)
@@ -419,7 +419,7 @@ class TestPrediction:
         values = np.array([line.split("\t")[1] for line in lines[1:]], float)
         np.testing.assert_allclose(values, load_model(model).decision_function(rows), rtol=1e-5)
         first = json.loads(command("predict", test, "-m", model, "--proba", "--json").stdout.splitlines()[0])
-        assert set(first["probabilities"]) == {"bad", "good"}
+        assert set(first) == {"prediction", "probability_bad", "probability_good"}
 
     def test_numbers(self, frame, folder, command):
         rows = pd.read_csv(folder / "train-prices.csv")
@@ -466,6 +466,7 @@ class TestInfo:
 
 class TestProgress:
     def test_one_line_per_stage_of_a_long_fit(self, folder, command, tmp_path, monkeypatch):
+        monkeypatch.setattr("kernelsketch.cli._progress.FIRST", 0.0)
         monkeypatch.setattr("kernelsketch.cli._progress.SECONDS", 0.0)
         options = ("--label", "kind", *QUICK, "-m", tmp_path / "m.safetensors", "--json")
         found = command("train", folder / "train.csv", *options)

@@ -12,7 +12,7 @@ from kernelsketch import GCWSTabularClassifier, GCWSTabularRegressor, load_model
 from kernelsketch.exceptions import InputError
 from kernelsketch.storage import load_file, save_file
 from kernelsketch.tabular import _learn
-from kernelsketch.tabular._file import SCHEMA
+from kernelsketch.tabular._file import TABULAR_SCHEMA
 from kernelsketch.tabular._intervals import Curve, Intervals, equally_weighted
 
 COVERAGES = (0.05, 0.5, 0.8, 0.9, 0.95, 0.99)
@@ -160,10 +160,10 @@ def test_files(kind, request, tmp_path):
     for coverage in COVERAGES:
         found, again = (getattr(one, method)(X, coverage) for one in (model, load_model(path)))
         np.testing.assert_array_equal(again, found)
-    header, tensors = load_file(path, SCHEMA, lambda header, tensors: (header, tensors))
+    header, tensors = load_file(path, TABULAR_SCHEMA, lambda header, tensors: (header, tensors))
     header = {key: header[key] for key in header.keys() - {"format", "format_version", "sha256", "header_sha256"}}
     tensors = {name: tensor for name, tensor in tensors.items() if not name.startswith("intervals.")}
-    save_file(path, replace(SCHEMA, version=3), header, tensors)
+    save_file(path, replace(TABULAR_SCHEMA, version=3), header, tensors)
     old = load_model(path)
     np.testing.assert_array_equal(old.predict(X), model.predict(X))
     with pytest.raises(InputError, match=f"{method} needs .* an earlier kernelsketch saved it: fit it again"):
@@ -185,16 +185,16 @@ DAMAGES = {
 @pytest.mark.parametrize("name", DAMAGES)
 def test_damaged_files(regressor, tmp_path, name, monkeypatch):
     regressor.save(tmp_path / "a.safetensors")
-    content = load_file(tmp_path / "a.safetensors", SCHEMA, lambda header, tensors: (header, tensors))
+    content = load_file(tmp_path / "a.safetensors", TABULAR_SCHEMA, lambda header, tensors: (header, tensors))
     assert_refused(*content, DAMAGES[name], tmp_path, monkeypatch)
 
 
 def test_a_spread_beyond_all_numbers_gives_no_nan(regressor, tmp_path):
     regressor.save(tmp_path / "a.safetensors")
-    header, tensors = load_file(tmp_path / "a.safetensors", SCHEMA, lambda header, tensors: (header, tensors))
+    header, tensors = load_file(tmp_path / "a.safetensors", TABULAR_SCHEMA, lambda header, tensors: (header, tensors))
     header = {key: header[key] for key in header.keys() - {"format", "format_version", "sha256", "header_sha256"}}
     leaves = tensors["intervals.spread.value"]
-    save_file(tmp_path / "a.safetensors", SCHEMA, header, tensors | {"intervals.spread.value": leaves + 1e300})
+    save_file(tmp_path / "a.safetensors", TABULAR_SCHEMA, header, tensors | {"intervals.spread.value": leaves + 1e300})
     assert np.isfinite(load_model(tmp_path / "a.safetensors").predict_interval(uneven(10)[0])).all()
 
 

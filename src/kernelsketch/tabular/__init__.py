@@ -61,6 +61,7 @@ if TYPE_CHECKING:  # for type checkers; _HOMES has the same names
     from ._estimators import GCWSTabularRegressor as GCWSTabularRegressor
     from ._explanation import Explanation as Explanation
     from ._explanation import shown as shown
+    from ._file import TABULAR_SCHEMA as TABULAR_SCHEMA
     from ._frame import Table as Table
     from ._load_model import load_model as load_model
     from ._masker import TableMasker as TableMasker
@@ -77,6 +78,7 @@ _HOMES = {
     "_effort": ("EFFORTS", "summary_of"),
     "_estimators": ("GCWSTabularClassifier", "GCWSTabularRegressor"),
     "_explanation": ("Explanation", "shown"),
+    "_file": ("TABULAR_SCHEMA",),
     "_frame": ("Table",),
     "_load_model": ("load_model",),
     "_masker": ("TableMasker",),
@@ -93,6 +95,7 @@ __all__ = [
     "EFFORTS",
     "FEWEST_CATEGORIES",
     "MOST_CLASSES",
+    "TABULAR_SCHEMA",
     "ColumnPlan",
     "Explanation",
     "GCWSTabularClassifier",
