@@ -2,13 +2,17 @@
 
 import gzip
 import json
+import os
 import re
+import signal
+import sys
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from kernelsketch import GCWSTabularClassifier, GCWSTabularRegressor, load_model
+from kernelsketch.cli._progress import ProgressMeter
 from kernelsketch.cli._row_sample import KeptRows
 
 QUICK = ("--effort", "quick")
@@ -148,6 +152,30 @@ class TestTraining:
         assert re.search(
             r"budget +trained on 100 of 400 rows, 192 of 2304 hashes, .* 1 of 4 values of C, up to 0 of", shown
         )
+
+    @pytest.mark.skipif(sys.platform == "win32", reason="sends a signal")
+    @pytest.mark.filterwarnings("ignore::kernelsketch.exceptions.InterruptWarning")
+    def test_ctrl_c(self, folder, command, tmp_path, monkeypatch):
+        show, came = ProgressMeter.show, []
+
+        def interrupting(meter, fraction, text):
+            show(meter, fraction, text)
+            if text.startswith("fold 3 of 5, C=") and not came:
+                came.append(text)
+                os.kill(os.getpid(), signal.SIGINT)
+
+        monkeypatch.setattr(ProgressMeter, "show", interrupting)
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have started the tests without
+        try:
+            given = ("train", folder / "train.csv", "--label", "kind", "-m", tmp_path / "m.safetensors")
+            command(*given, status=130)
+            assert not (tmp_path / "m.safetensors").exists()
+            came.clear()
+            shown = command(*given, "--on-interrupt", "keep").stdout
+        finally:
+            signal.signal(signal.SIGINT, before)
+        assert re.search(r"interrupted +trained on 400 of 400 rows, .*, up to 0 of 320 trees, 2\s+of 5 folds", shown)
+        assert load_model(tmp_path / "m.safetensors").effort_["n_scored_folds"] == 2
 
     def test_other_options_of_learning(self, folder, command, tmp_path):
         options = ("--label", "kind", *QUICK, "--balanced", "--seed", 3, "--threads", 1)

@@ -18,7 +18,6 @@ from kernelsketch.tabular._explain import METHODS
 from kernelsketch.tabular._read import read_table
 
 matplotlib.use("agg")
-NO_SHAP = "shap is not installed: pip install 'kernelsketch[shap]'"
 
 
 def table(n=400, seed=0):
@@ -371,58 +370,6 @@ def test_missing_shap(models, monkeypatch):
     monkeypatch.setitem(sys.modules, "shap", None)
     with pytest.raises(MissingExtraError, match=re.escape("pip install 'kernelsketch[shap]'")):
         models["two"].explain(X[:2]).to_shap()
-
-
-@pytest.mark.slow  # shap compiles its functions
-@pytest.mark.filterwarnings("ignore")
-class TestShap:
-    """The plots and explainers of the library shap."""
-
-    def test_plots(self, models):
-        shap = pytest.importorskip("shap", reason=NO_SHAP)
-        from matplotlib import pyplot
-
-        for name, pick in (("two", slice(None)), ("three", (slice(None), slice(None), 1)), ("numbers", slice(None))):
-            found = models[name].explain(X[:20]).to_shap()[pick]
-            for plot, part in (("waterfall", found[0]), ("bar", found), ("beeswarm", found)):
-                getattr(shap.plots, plot)(part, show=False)
-                pyplot.close("all")
-        row = models["two"].explain(X[:20])[3]
-        np.testing.assert_array_equal(row.to_shap().values, row.values)
-
-    def test_explainers_on_frames_with_text(self, models):
-        shap = pytest.importorskip("shap", reason=NO_SHAP)
-        model, names = models["two"], ["size", "color", "shop"]
-        known = pd.concat([X[100:106], X[:1].assign(size=0.1, color=None, shop="shop 3")])
-        explainer = shap.Explainer(model.decision_function, TableMasker(known), algorithm="exact")
-        found = explainer(X[:2])
-        total = found.base_values + found.values.sum(axis=1)
-        np.testing.assert_allclose(total, model.decision_function(X[:2]), atol=1e-9)
-        assert found.feature_names == list(X.columns)
-        many = [model.explain(X[:2], background=known, random_state=seed).values for seed in range(40)]
-        error = np.std(many, axis=0) / np.sqrt(40)
-        # 6 standard errors of 40 draws: false alarms below 1e-6
-        assert (np.abs(np.mean(many, axis=0) - found.values) <= 6 * error + 1e-9).all()
-        assert np.abs(found.values[:, [X.columns.get_loc(name) for name in names]]).max() > 0
-        sampled = shap.Explainer(model.predict_proba, TableMasker(known))(X[:2], max_evals=50)
-        total = sampled.base_values + sampled.values.sum(axis=1)
-        np.testing.assert_allclose(total, model.predict_proba(X[:2]), atol=1e-9)
-
-    def test_why_a_masker_is_needed(self, models):
-        """shap subtracts the cells of frames before it calls a model. If this fails, no masker is needed any longer."""
-        shap = pytest.importorskip("shap", reason=NO_SHAP)
-        with pytest.raises(TypeError, match="unsupported operand"):
-            shap.Explainer(models["two"].predict_proba, X[100:110])(X[:2])
-        values = shap.KernelExplainer(models["two"].predict_proba, X[100:105]).shap_values(X[:1], nsamples=40)
-        assert values.shape == (1, 8, 2)
-
-    def test_explainers_on_frames_of_numbers(self):
-        shap = pytest.importorskip("shap", reason=NO_SHAP)
-        rows = X[["noise", "size"]].fillna(1.0)
-        model = GCWSTabularClassifier("quick").fit(rows, TWO)
-        found = shap.Explainer(model.predict_proba, rows[:20])(rows[20:22])
-        total = found.base_values + found.values.sum(axis=1)
-        np.testing.assert_allclose(total, model.predict_proba(rows[20:22]), atol=1e-9)
 
 
 class TestMasker:

@@ -27,6 +27,7 @@ Files::
     _tree_losses.py  losses of the trees of a regression; _quantiles.py, weighted quantiles
     _root_link.py    counts from their square roots
     _effort.py       how much work a fit does: efforts by name, and budgets in seconds
+    _interrupts.py   Ctrl-C that ends a fit early
     _model.py        TableModel: what a fitted model is, for estimators and predictors
     _predictor.py    TablePredictor, for a few rows at a time; _row.py reads one row of Python values
     _importances.py  importances of columns, and their plot; _html.py shows them in notebooks

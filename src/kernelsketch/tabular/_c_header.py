@@ -89,7 +89,7 @@ def table_header(model: TableModel, ready: ReadyTable, name: str) -> str:
         else "A row with infinity has no prediction: ks_predict returns "
         f"{'NaN' if classes is None else nothing}, and the other functions return -1, otherwise 0.",
         problems=problems,
-        what="the predicted number" if classes is None else "the number of the class in ks_hash_classes",
+        what="the predicted number" if classes is None else "the number of the class in ks_classes",
         probabilities=""
         if classes is None
         else f"\n *   int ks_probabilities(const ks_row* row, double probabilities[{len(classes)}]);",
@@ -111,6 +111,7 @@ def table_header(model: TableModel, ready: ReadyTable, name: str) -> str:
         f"static const double ks_threshold = {float(model.threshold or 0).hex()};",
         f"typedef {answer} ks_answer;",
         f"static const ks_answer ks_nothing = {nothing};",
+        *([] if classes is None else ["#define ks_classes ks_hash_classes"]),
         *_columns(plan, ready.starts),
         *c_array("int", "feature_number", ready.features[:, 0]),
         *c_array("int", "feature_scale", ready.features[:, 1]),

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from itertools import islice
 from typing import Any, NamedTuple
@@ -45,6 +45,7 @@ from ._effort import (
 )
 from ._features import Features
 from ._goals import Goal
+from ._interrupts import StoppedError
 from ._intervals import Curve, Intervals
 from ._neighbors import Errors
 from ._root_link import RootLink
@@ -174,8 +175,11 @@ class Learner:
         )
         model = self._linear(self._effort.n_components, views.widths)
         codes = self._codes(model, views)
-        test = np.concatenate([fold.test for fold in folds])
+        self._clock.interrupts.begin()
         values = self._held_out(members, codes, folds, labels, weights)
+        if (scored := self._effort.n_scored_folds) is not None:
+            folds = [*folds[:scored], *(fold._replace(test=fold.test[:0]) for fold in folds[scored:])]
+        test = np.concatenate([fold.test for fold in folds])
         numbers = np.repeat(np.arange(len(folds)), [len(fold.test) for fold in folds])
         counts = weights[test] if self._sample_weight is None else self._sample_weight[test]
         if self._sample_weight is None and self._is_class:
@@ -422,24 +426,34 @@ class Learner:
         """Return the values of models for the held-out rows of each fold, by each C.
 
         The model of a fold learns from the codes of its own views. The values of C end where those so far are clearly
-        better on the rows that the folds so far hold out.
+        better on the rows that the folds so far hold out. Ctrl-C ends the folds once one of them has a model.
         """
         values: list[list[Array]] = []
         n_Cs, of_views = len(self._effort.Cs), views_of(codes.hasher, codes.n_features)
         scored: list[list[Array]] = [[] for _ in range(n_Cs)]  # losses of the held-out rows so far, by C
-        begun = self._clock.elapsed
+        begun, interrupts = self._clock.elapsed, self._clock.interrupts
+        n_scored = self._effort.n_scored_folds or len(folds)
         for number, (views, fold) in enumerate(zip(members, folds, strict=True)):
             theirs = of_views[number * len(views.names) : (number + 1) * len(views.names)]
             hashes = slice(theirs[0].hashes.start, theirs[-1].hashes.stop)
-            if len(fold.test) == 0:
+            if number < n_scored and any(values) and interrupts.noted():
+                n_scored = number
+            if len(fold.test) == 0 or number >= n_scored:
                 values.append([])
                 continue
             model = self._linear(hashes.stop - hashes.start, views.widths)
             own = part_of_codes(codes, hashes, views.widths)
-            report = self._report(f"fold {number + 1} of {len(folds)}")
             so_far = np.concatenate([weights[earlier.test] for earlier in folds[: number + 1]])
             of_Cs: list[Array] = []
-            with ignored_scales():
+            tell = self._report(f"fold {number + 1} of {len(folds)}")
+
+            def report(event: FitProgress, of_Cs: list[Array] = of_Cs, tell: Any = tell) -> None:
+                if tell is not None:
+                    tell(event)
+                if of_Cs or any(values):
+                    interrupts.check()
+
+            with ignored_scales(), suppress(StoppedError):
                 path = held_out_values(
                     model, own, self._learned, fold, self._effort.Cs, self._sample_weight, report=report
                 )
@@ -455,8 +469,19 @@ class Learner:
                     if can_stop and last_is_clearly_worse(scored[: len(of_Cs)], so_far):
                         n_Cs = len(of_Cs) - 1
                         break
+                    if len(of_Cs) < n_Cs:
+                        interrupts.check()
+            if len(of_Cs) < n_Cs:  # interrupted
+                n_scored = number if any(values) else number + 1
+                if n_scored == number:
+                    of_Cs = []
+                else:
+                    n_Cs = len(of_Cs)
+                    self._effort = replace(self._effort, Cs=tuple(sorted(self._effort.Cs)[:n_Cs]))
             values.append(of_Cs)
             self._say(f"fold {number + 1} of {len(folds)}, {self._clock.elapsed:.1f} s")
+        if n_scored < len(folds):
+            self._effort = replace(self._effort, n_scored_folds=n_scored)
         width = max(part[0].shape[1] for part in values if part)
         return [[of_C.reshape(-1, width) for of_C in part[:n_Cs]] or [np.zeros((0, width))] * n_Cs for part in values]
 

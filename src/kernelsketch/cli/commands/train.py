@@ -127,6 +127,13 @@ class TableOptions:
         "--scoring that depends on it; none is the most probable class.",
         metavar="auto|none|NUMBER",
     )
+    on_interrupt: str = option(
+        "raise",
+        "What Ctrl-C does while a model is learned. raise stops without a model. keep ends early and writes the model "
+        "that there is, and the output says what was given up; before there is one, and at a second Ctrl-C, it stops.",
+        choices=("raise", "keep"),
+        metavar="raise|keep",
+    )
     plain: bool = option(
         False, "Train without the table pipeline: hash the numeric columns, in bounded memory, with the options below."
     )

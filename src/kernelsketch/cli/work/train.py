@@ -34,7 +34,7 @@ COPIES = 4  # of the codes that cross-validation holds at a time
 
 OF_TABLES = (
     *("effort", "budget", "groups", "time", "categorical_features", "max_categories", "infinity"),
-    *("scoring", "threshold", "sample"),
+    *("on_interrupt", "scoring", "threshold", "sample"),
 )
 OF_PLAIN = ("n_components", "bits", "t_bits", "p", "gamma", "C", "cv", "tol", "max_iter", "temp_dir")
 

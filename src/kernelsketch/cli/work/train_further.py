@@ -25,7 +25,7 @@ STEP = 1 << 14  # rows that are learned at a time, so that the model does not de
 KEPT = ("n_components", "bits", "t_bits", "p", "gamma", "C", "loss", "quantile", "tol", "max_iter")
 REFUSED = (
     *("cv", "balanced", "classes", "effort", "budget", "sample", "groups", "time", "categorical_features"),
-    *("max_categories", "drop", "infinity", "scoring", "threshold", "temp_dir", "sample_weight"),
+    *("max_categories", "drop", "infinity", "scoring", "threshold", "on_interrupt", "temp_dir", "sample_weight"),
 )
 
 

@@ -55,7 +55,7 @@ def train_table(task: Train, stream: RowStream, meter: ProgressMeter) -> tuple[d
         parameters |= {name: getattr(task, name) for name in ("loss", "quantile") if getattr(task, name) is not None}
     else:
         parameters["threshold"] = task.threshold_value()
-    parameters["scoring"] = task.scoring
+    parameters |= {"scoring": task.scoring, "on_interrupt": task.on_interrupt}
     parameters |= {"max_categories": task.max_categories, "infinity": task.infinity}
     parameters["categorical_features"] = _columns("categorical", task.categorical_features, stream)
     parameters["drop"] = _columns("drop", _dropped(task, stream), stream)
@@ -301,6 +301,8 @@ def _lines(facts: dict[str, Any], stream: Any) -> dict[str, str]:
     lines["hash"] = f"{facts['n_components']} hashes, effort {facts['effort']}"
     if facts["budget"] is not None:
         lines["budget"] = summary_of(facts["fitted_effort"], facts["training_rows"], facts["budget"])
+    elif facts["fitted_effort"] != EFFORTS[facts["effort"]].settings():
+        lines["interrupted"] = summary_of(facts["fitted_effort"], facts["training_rows"], None)
     lines["blend"] = f"C={facts['C']:g}, " + (
         f"boosted trees have a share of {100 * facts['trees_share']:.0f} %" if facts["trees_share"] else "no trees"
     )

@@ -1,13 +1,14 @@
-"""Predictors as ONNX graphs: equal codes in onnxruntime, and nearly equal decision values."""
+"""onnxruntime: ONNX graphs of predictors have equal codes there, and nearly equal decision values."""
 
 import numpy as np
 import pytest
 
+from helpers.clients import client
 from kernelsketch import GCWSClassifier, GCWSRegressor
 from kernelsketch.exceptions import InputError
 
-pytest.importorskip("onnx", reason="onnx is not installed: pip install kernelsketch[onnx]")
-runtime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
+client("onnx")
+runtime = client("onnxruntime")
 D = 6
 
 

@@ -7,13 +7,13 @@ import numpy as np
 import pandas
 import pytest
 
+from helpers.clients import client
 from kernelsketch import GCWSTabularClassifier, GCWSTabularRegressor
 from kernelsketch.exceptions import InputError
 from kernelsketch.tabular._trees import Trees
 from serving.test_table_predictor import boosted, frame, target
 
-onnx = pytest.importorskip("onnx", reason="onnx is not installed: pip install kernelsketch[onnx]")
-runtime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
+onnx, runtime = client("onnx"), client("onnxruntime")
 TOLERANCE = 1e-12  # relative, of probabilities and counts: some units in the last place, for each of a few functions
 EPOCH = pandas.Timestamp("1970-01-01")
 TIMES = {
