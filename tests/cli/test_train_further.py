@@ -180,4 +180,4 @@ class TestWhatCannotBe:
         command("train", iris[1], "--label", "kind", "--effort", "quick", "-m", tmp_path / "t.safetensors")
         found = self.refused(command, parts, tmp_path / "t.safetensors")
         assert "is a model of a table" in found
-        assert "kernelsketch train ALL_ROWS --label COLUMN -m NEW_MODEL" in found
+        assert "kernelsketch train OLD_ROWS NEW_ROWS --label COLUMN -m NEW_MODEL" in found

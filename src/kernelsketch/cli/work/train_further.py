@@ -138,7 +138,7 @@ def _check_model(task: Train, predictor: FilePredictor) -> None:
     if reason:
         how = "-m NEW_MODEL" if predictor.is_tabular else "--plain -m NEW_MODEL"
         raise InputError(
-            f"{source} {reason}. Train a new model on all rows, old and new: kernelsketch train ALL_ROWS --label "
+            f"{source} {reason}. Train a new model on all rows: kernelsketch train OLD_ROWS NEW_ROWS --label "
             f"COLUMN {how}. A model that is trained with --plain, without --cv and --balanced, can go on with new rows."
         )
     for name in REFUSED:
