@@ -12,7 +12,7 @@ from kernelsketch import GCWSIndex, gmm_kernel
 from kernelsketch.backends import processor_for, use_backend
 from kernelsketch.exceptions import InputError
 from kernelsketch.neighbors import _graph, _segments
-from kernelsketch.neighbors._storage import SCHEMA
+from kernelsketch.neighbors._storage import INDEX_SCHEMA
 
 N, D = 3000, 24
 
@@ -255,7 +255,7 @@ class TestFiles:
         def damage(header, tensors):
             tensors[name] = tensors[name] + np.uint32(150)
 
-        rewritten(path, SCHEMA, damage)
+        rewritten(path, INDEX_SCHEMA, damage)
         for mmap in (False, True):
             damaged = GCWSIndex.load(path, mmap=mmap)
             with pytest.raises(InputError, match="links to a row that does not exist"):
@@ -281,7 +281,7 @@ class TestFiles:
     def test_hostile_files(self, tmp_path, rows, change, message):
         path = tmp_path / "index"
         GCWSIndex(graph_degree=6).fit(rows[:100]).save(path)
-        rewritten(path, SCHEMA, change)
+        rewritten(path, INDEX_SCHEMA, change)
         for mmap in (False, True):
             with pytest.raises(InputError, match=message):
                 GCWSIndex.load(path, mmap=mmap)

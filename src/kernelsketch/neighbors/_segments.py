@@ -46,6 +46,7 @@ def make(
     vectors: Vectors | None,
     layout: TableLayout,
     threads: int,
+    names: Array | None = None,
     linked: LinkedRows | None = None,
 ) -> Segment:
     """Build a segment with its LSH tables, inverted lists or graph. Its rows are sorted by id."""
@@ -56,6 +57,7 @@ def make(
         codes, flags, ids = codes[order], flags[order], ids[order]
         vectors = None if vectors is None else _vectors.part_of(vectors, order)
         linked = None if linked is None else linked._replace(rows=np.argsort(order)[linked.rows])
+        names = None if names is None else names[order]
     bits = directory_bits(int((flags == 0).sum()))
     backend = backend_for(codes, threads=threads)
     rows, starts = backend.index_tables(codes, flags, layout.n_tables, layout.hashes_per_table, bits)
@@ -67,7 +69,7 @@ def make(
     if layout.graph_degree:
         assert vectors is not None
         graph = make_graph(vectors, flags, layout.graph_degree, linked, threads)
-    return Segment(codes, flags, ids, rows, starts, vectors, postings, graph)
+    return Segment(codes, flags, ids, rows, starts, vectors, postings, names, graph)
 
 
 def merge(segments: Sequence[Segment], layout: TableLayout, threads: int) -> Segment:
@@ -82,6 +84,7 @@ def merge(segments: Sequence[Segment], layout: TableLayout, threads: int) -> Seg
         _vectors.join(vectors) if vectors else None,
         layout,
         threads,
+        _names_of(parts),
         _linked_rows(segments, kept),
     )
 
@@ -94,6 +97,13 @@ def _linked_rows(segments: Sequence[Segment], kept: Sequence[Array]) -> LinkedRo
     if graph is None or sizes[largest] < len(segments[largest].ids):
         return None
     return LinkedRows(np.arange(sizes[largest]) + sum(sizes[:largest]), graph)
+
+
+def _names_of(parts: Sequence[tuple[Segment, Array]]) -> Array | None:
+    """Return the names of some rows of each segment; None if no segment has names."""
+    if all(s.names is None for s, _ in parts):
+        return None
+    return np.concatenate([np.full(len(rows), "", object) if s.names is None else s.names[rows] for s, rows in parts])
 
 
 def whole(segments: Sequence[Segment], layout: TableLayout, threads: int = 1) -> Segment:
