@@ -235,8 +235,8 @@ def segment_of(header: dict[str, Any], tensors: Tensors) -> Segment:
         postings = Postings(*(tensors[POSTING + name] for name in Postings._fields))
     if _degree(header):
         found = header["graph"]
-        parts = (tensors[GRAPH + name] for name in ("links", "entries", "norms"))
-        graph = Graph(*parts, found["zero"], float(found["scale"]), tensors.get(GRAPH + "bytes"))
+        links, entries, norms = (tensors[GRAPH + name] for name in ("links", "entries", "norms"))
+        graph = Graph(links, entries, norms, found["zero"], float(found["scale"]), tensors.get(GRAPH + "bytes"))
     codes, flags, ids, rows, starts = (tensors[name] for name in ROWS)
     names = np.array(tensors["row_names"], dtype=object) if "row_names" in tensors else None
     return Segment(codes, flags, ids, rows, starts, vectors, postings, names, graph)

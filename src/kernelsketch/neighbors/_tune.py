@@ -32,7 +32,7 @@ from ..backends import (
 from ..exceptions import InputError, InputTypeError, Setting
 from ..kernels import gmm_kernel
 from ..theory import index_recall
-from . import _segments, _vectors
+from . import _graph, _segments, _vectors
 from ._segments import TableLayout
 
 TIE, TINY = 1e-6, 1e-12  # similarities that differ by less are equal; the least one of a neighbour
@@ -191,7 +191,7 @@ def _by_graph(index: Any, X: Any, sample: Sample, best: Measured, target: float)
     k, degree = sample.similarity.shape[1], GRAPH_DEGREE
 
     def cost_of(beam: int) -> float:
-        return (beam * degree * PER_LINK + 60) * (PER_COMPARED_ROW + X.shape[1] * PER_COMPARED_VALUE)
+        return (beam * degree * PER_LINK + _graph.ENTRIES) * (PER_COMPARED_ROW + int(X.shape[1]) * PER_COMPARED_VALUE)
 
     if cost_of(k) >= best.cost:
         return None

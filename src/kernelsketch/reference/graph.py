@@ -135,11 +135,11 @@ def _found(queries: Queries, i: int, segments: list[Segment], s: int, n_rerank: 
     assert graph is not None
     own = queries.first + i if queries.segment == s else -1
     if x.bytes is not None and y.bytes is not None:
-        query, norm = x.bytes[i], np.float32(x.norms[i])
+        query, norm = x.bytes[i], float(np.float32(x.norms[i]))
     else:
         assert x.dense is not None
         bytes_, norms = rounded(x.dense[i : i + 1], graph.zero, graph.scale)
-        query, norm = bytes_[0], norms[0]
+        query, norm = bytes_[0], float(norms[0])
     near, _ = beam(
         query.astype(np.int64),
         norm,
