@@ -61,7 +61,7 @@ def test_there_and_back(tmp_path, kind, mmap):
     assert answers(again, rows[:20]) == answers(index, rows[:20])
 
 
-@pytest.mark.parametrize("kind", ["dense", "csr", "postings", "codes"])
+@pytest.mark.parametrize("kind", ["dense", "csr", "postings", "codes", "graph"])
 def test_files_of_version_1(kind, request):
     """``pytest --overwrite-golden`` renews the files until version 1 is released; after that they load for ever."""
     path = GOLDEN / f"index-v1-{kind}.safetensors"
