@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from numbers import Integral, Real
 from pathlib import Path
@@ -18,6 +18,7 @@ from ..backends import SHINGLE_VERSION, CsrRows, processor_for
 from ..exceptions import InputError, InputTypeError, Setting
 from ..storage import locked
 from ..text import PlainShingles, Texts, texts_of
+from ._best import Best
 from ._clusters import first_rows
 from ._collection_file import (
     LOCK,
@@ -34,7 +35,7 @@ from ._prefix_lists import Group, PrefixLists, similar_to_group
 from ._text_join import blocks_of
 
 if TYPE_CHECKING:
-    from ..text import Shingles
+    from ..text import Shingles, StoredTexts
 
 MOST_BYTES = 1 << 29  # of texts in a segment that is made of smaller ones
 GATHERED_BYTES = 1 << 27  # of texts that become a segment together
@@ -189,7 +190,7 @@ class DocumentCollection:
         texts = texts_of(X, listed.header["shingles"]["normalize"])
         found = Best(len(texts.ends) - 1)
         for part in blocks_of(np.diff(texts.ends)):
-            found.update(self._best(listed, self._plain.rows(part_of(texts, part)), least), part.start)
+            found.update(self._best(listed, self._plain.rows(part_of(texts, part)), least), np.arange(part.start, part.stop))
         return Matches(found.ids, found.similarity)
 
     def add(self, X: Any, *, ids: Iterable[Any] | None = None) -> None:
@@ -241,7 +242,34 @@ class DocumentCollection:
                 self._commit(listed, after, 0, [])
             return count
 
-    # How documents are found.
+    # For commands, whose documents are stored already.
+
+    @property
+    def shingles_header(self) -> dict[str, Any]:
+        """How texts become rows, as the files say it."""
+        return dict(self._listed.header["shingles"])
+
+    @property
+    def runs(self) -> tuple[str, ...]:
+        """Names of the last additions."""
+        return tuple(self._listed.runs)
+
+    def add_stored(self, texts: StoredTexts, items: Array, ids: list[Any] | None, run: str) -> None:
+        """Add stored texts; ``run`` is the name of this addition."""
+
+        def blocks() -> Iterator[tuple[Texts, list[Any] | None]]:
+            for part in blocks_of(texts.sizes()[items]):
+                yield texts.some(items[part]), None if ids is None else ids[part]
+
+        self._add(blocks(), run)
+
+    def match_stored(self, texts: StoredTexts, items: Array, threshold: float, progress: Callable[[int], None]) -> Best:
+        """Find the most similar document of some stored texts, which come from the same shingles."""
+        found, listed, least = Best(len(items)), self._listed, self._least(threshold)
+        for part in blocks_of(texts.sizes()[items]):
+            found.update(self._best(listed, texts.rows(items[part]), least), np.arange(part.start, part.stop))
+            progress(part.stop)
+        return found
 
     @property
     def _plain(self) -> PlainShingles:
@@ -261,6 +289,8 @@ class DocumentCollection:
                 "a lower one.",
             )
         return float(threshold)
+
+    # How documents are found.
 
     def _best(self, listed: Listed, rows: CsrRows, least: float) -> Best:
         found = Best(len(rows))
@@ -359,30 +389,6 @@ class DocumentCollection:
         lists = PrefixLists.of(blocks, nonzeros, self.threshold, self._threads)
         none = np.zeros(0, np.int64)
         return Segment(texts.text, texts.ends, ids.text, ids.ends, first.astype(np.uint32), norm, lists, none)
-
-
-class Best:
-    """The most similar document of each text so far. Of several, the one that came first stays."""
-
-    def __init__(self, n: int) -> None:
-        self.ids: list[Any] = [None] * n
-        self.similarity = np.zeros(n)
-
-    def take(self, texts: Array, documents: Array, similarity: Array, id_of: Any) -> None:
-        """Compare with some pairs, of documents that come later than those before or are of the same group."""
-        order = np.lexsort((documents, -similarity, texts))
-        texts, documents, similarity = texts[order], documents[order], similarity[order]
-        for i in np.flatnonzero(np.diff(texts, prepend=-1)).tolist():
-            text = int(texts[i])
-            if similarity[i] > self.similarity[text]:
-                self.similarity[text], self.ids[text] = similarity[i], id_of(int(documents[i]))
-
-    def update(self, other: Best, start: int = 0) -> None:
-        """Take over what is better for successive texts from ``start``."""
-        better = np.flatnonzero(other.similarity > self.similarity[start : start + len(other.ids)])
-        for i in better.tolist():
-            self.ids[start + i] = other.ids[i]
-        self.similarity[start + better] = other.similarity[better]
 
 
 def shingles_header(shingles: PlainShingles, normalize: str | None) -> dict[str, Any]:

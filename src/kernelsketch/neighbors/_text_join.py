@@ -110,11 +110,16 @@ def join_texts(
     threads: int,
     keep_pairs: bool,
     progress: Progress,
+    apart: Array | None = None,
 ) -> TextClusters:
-    """Find the clusters of near-duplicates. ``room`` is the memory for rows, prefixes and pairs in bytes."""
+    """Find the clusters of near-duplicates. ``room`` is the memory for rows, prefixes and pairs in bytes.
+
+    ``apart`` flags texts that are in no cluster, as those without a word are.
+    """
     records = texts.records()
     n = len(records)
-    first, distinct = _clusters.first_rows(np.ascontiguousarray(records["keys"]), records["norm"] == 0)
+    alone = records["norm"] == 0 if apart is None else apart | (records["norm"] == 0)
+    first, distinct = _clusters.first_rows(np.ascontiguousarray(records["keys"]), alone)
     kept: list[tuple[Array, Array]] = []
 
     def links() -> Iterator[Array]:
@@ -198,16 +203,11 @@ def _together(found: list[tuple[Array, Array]]) -> tuple[Array, Array]:
     return np.concatenate([pairs for pairs, _ in every]), np.concatenate([similarity for _, similarity in every])
 
 
-def _sizes(texts: StoredTexts) -> Array:
-    """Return the bytes of each text."""
-    return np.diff(np.concatenate([[0], texts.records()["end"]]))
-
-
 def _parts(rows: _Rows, counters: Array, threshold: float, room: int, threads: int) -> int:
     """Return in how many parts the prefixes take so many bytes each, as far as a sample tells."""
     sample = np.arange(0, len(rows.items), 1 + len(rows.items) // SAMPLE)
     found = 0
-    for block in blocks_of(_sizes(rows.texts)[rows.items[sample]]):
+    for block in blocks_of(rows.texts.sizes()[rows.items[sample]]):
         found += len(prefixes_of(rows.take(sample[block]), counters, threshold, threads)[0])
     entries = (found + 1) / max(1, len(sample)) * len(rows.items)
     return min(MOST_PARTS, 1 + int(1.1 * entries * PER_ENTRY) // max(room, 1 << 20))
@@ -218,7 +218,7 @@ class _Rows:
 
     def __init__(self, texts: StoredTexts, items: Array, room: int) -> None:
         self.texts, self.items = texts, items
-        self._sizes = _sizes(texts)[items]
+        self._sizes = texts.sizes()[items]
         self._ends = np.cumsum(texts.records()["size"][items])
         self.blocks = blocks_of(self._sizes)
         self.nonzeros = int(self._ends[-1]) if len(items) else 0
@@ -276,7 +276,7 @@ class _Rows:
 
 def _similarities(texts: StoredTexts, pairs: Array, threads: int) -> Iterator[tuple[slice, Array]]:
     """Yield the exact similarities of pairs of texts, part by part."""
-    sizes = _sizes(texts)[pairs]
+    sizes = texts.sizes()[pairs]
     again = np.flatnonzero(pairs[1:, 0] == pairs[:-1, 0]) + 1  # a text that begins several pairs is read once
     sizes[again, 0] = 0
     for part in blocks_of(sizes.sum(axis=1)):

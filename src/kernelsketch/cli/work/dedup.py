@@ -35,6 +35,7 @@ from ...storage import NamedPath, check_outputs
 from ...text import PlainShingles, StoredTexts, texts_of
 from .._dedup_results import Counts, some, summarize, write_lists, write_report
 from .._errors import UsageError
+from .._known import OldDocuments, run_name
 from .._memory import enough_memory, memory_left
 from .._options import check_threads
 from .._progress import ProgressMeter
@@ -50,24 +51,35 @@ def dedup_files(task: Dedup) -> None:
     """Write the documents that stay, and the other results."""
     if task.output != "-":
         others = {"--clusters": task.clusters, "--pairs": task.pairs, "--report": task.report}
+        others["--matches"] = task.matches
         named = [NamedPath(name, path) for name, path in others.items() if path is not None]
         check_outputs(named, [NamedPath("the work folder", f"{os.path.realpath(task.output)}.work")])
     check_threads(task)
     threads = check_n_jobs(task.threads)
     _check_files(task)
-    outputs = (task.output, task.clusters, task.pairs, task.report)
+    if task.matches is not None and not task.against:
+        raise UsageError("--matches needs old documents: name them with --against.")
+    outputs = (task.output, task.clusters, task.pairs, task.report, task.matches)
     files = InputFiles(task.inputs, [path for path in outputs if path is not None])
     format = _check_formats(task, files)
     left = memory_left(task, least=LEAST_ROOM)
+    shingles = PlainShingles(task.ngram, task.ngram, task.analyzer, weight=task.weight, threads=threads)
+    old = OldDocuments(task, shingles, run_name(task, _signature(task, files)))
     with ExitStack() as stack:
         folder, is_temporary = _work_folder(task.output, stack)
-        shingles = PlainShingles(task.ngram, task.ngram, task.analyzer, weight=task.weight, threads=threads)
         texts = StoredTexts(folder, _signature(task, files), shingles)
         stack.push(lambda error, *_: texts.close(remove=error is None or is_temporary or not texts.can_continue))
+        if old.has_appended and _is_there(task):
+            return
         with ProgressMeter("reading", task.quiet) as meter:
             counts = _read(task, files, texts, meter, left)
             records = texts.records()
             counts.empty = int((records["norm"] == 0).sum()) - counts.skipped
+            room = _room(task, left, len(records))
+            known = None
+            if old.paths:
+                meter.begin("comparing with old documents")
+                known = old.find(texts, meter, room // 2, threads)
             meter.begin("comparing")
             rank = rank_of(None if task.keep == "first" else records["priority"], len(records))
             found = join_texts(
@@ -75,15 +87,23 @@ def dedup_files(task: Dedup) -> None:
                 task.threshold,
                 task.how,
                 rank,
-                room=_room(task, left, len(records)),
+                room=room,
                 threads=threads,
                 keep_pairs=task.pairs is not None,
                 progress=lambda fraction: meter.show(fraction, some(counts.documents, "document")),
+                apart=None if known is None else known.flags,
             )
             meter.begin("writing")
-            ids = _write(task, files, format, found.stays, meter)
+            stays = found.stays == np.arange(len(records))
+            if known is not None:
+                stays &= ~known.flags
+                counts.known = known.counts()
+            ids = _write(task, files, format, stays, meter)
             equal = _count_equal(records)
-            write_lists(task, found, ids)
+            write_lists(task, found, known, ids)
+            if task.append:
+                meter.begin("appending")
+                counts.appended = old.append(texts, stays, ids)
             if task.report is not None:
                 write_report(task, texts, found, ids, counts)
     summarize(task, counts, found, equal, ids, meter.seconds)
@@ -255,12 +275,21 @@ def _room(task: Dedup, left: int, documents: int, expected: int = 0) -> int:
     return room // 2
 
 
+def _is_there(task: Dedup) -> bool:
+    """Say that an earlier run of this command has done all, or that its output is missing."""
+    what = f"{', '.join(task.inputs)}: an earlier run of this command has added these documents to the collection"
+    if task.output != "-" and not os.path.exists(task.output):
+        raise InputError(f"{what}, but {task.output} is not there: choose another name for the output.")
+    print(f"kernelsketch: {what}, and nothing is left to do.", file=sys.stderr)
+    return True
+
+
 def _write(task: Dedup, files: InputFiles, format: str, stays: Array, meter: ProgressMeter) -> list[Any] | None:
     """Write the documents that stay; return the ids of all documents, if they have some."""
     files.check()
     ids: list[Any] | None = None if task.id is None else []
     counts, done = Counts(), 0
-    keep = (stays == np.arange(len(stays))).tolist()
+    keep = stays.tolist()
     with DocumentWriter(task.output, format) as writer:
         for stream, block in _documents(task, files, meter, counts, records_only=ids is None):
             here = keep[done : done + len(block.texts)]
