@@ -52,11 +52,10 @@ def write_lists(task: Dedup, found: TextClusters, known: Known | None, ids: list
         rows = ((name[a], name[b], similarity) for (a, b), similarity in pairs)
         _write_table(task.pairs, ("document", "other", "similarity"), rows)
 
-
     if task.matches is not None and known is not None:
         there = np.flatnonzero(known.flags).tolist()
-        rows = ((name[i], known.ids[i], known.similarity[i].item(), known.sources[i]) for i in there)
-        _write_table(task.matches, ("document", "known", "similarity", "source"), rows)
+        matches = ((name[i], known.ids[i], known.similarity[i].item(), known.sources[i]) for i in there)
+        _write_table(task.matches, ("document", "known", "similarity", "source"), matches)
 
 
 def _write_table(path: str, names: tuple[str, ...], rows: Iterator[tuple[Any, ...]]) -> None:
@@ -106,7 +105,9 @@ def _lines(counts: Counts, found: TextClusters) -> dict[str, str]:
     }
     if counts.known is not None:
         of_these = f"{known['known_equal']:,} of these with the same shingles"
-        lines["known"] = f"{some(known['known'], 'document repeats an old one', 'documents repeat old ones')}, {of_these}"
+        lines["known"] = (
+            f"{some(known['known'], 'document repeats an old one', 'documents repeat old ones')}, {of_these}"
+        )
     if counts.appended is not None:
         lines["appended"] = f"{some(counts.appended, 'document')} to the collection"
     if counts.skipped:

@@ -14,7 +14,15 @@ import numpy as np
 from .._array import Array
 from ..exceptions import InputError
 from ..formats import DocumentStream, Fields, InputFiles
-from ..neighbors import DocumentCollection, check_folder, first_rows, is_collection, match_documents, shingles_header
+from ..neighbors import (
+    DocumentCollection,
+    can_become_collection,
+    check_folder,
+    first_rows,
+    is_collection,
+    match_documents,
+    shingles_header,
+)
 from ..text import PlainShingles, StoredTexts, texts_of
 from ._errors import UsageError
 from ._progress import ProgressMeter
@@ -54,7 +62,7 @@ class OldDocuments:
         for path in self.paths:
             if is_collection(path):
                 self._collections[path] = self._opened(path)
-            elif task.append and not os.path.exists(path):
+            elif task.append and can_become_collection(path):
                 self._new = path
                 check_folder(Path(path))
             elif path == "-" or not (os.path.isfile(path) or os.path.isdir(path)):
@@ -77,8 +85,8 @@ class OldDocuments:
             names = {"n_max": "--ngram", "analyzer": "--analyzer", "weight": "--weight", "normalize": "--normalize"}
             differs = [f"{option} {known[name]}" for name, option in names.items() if known[name] != self._header[name]]
             raise InputError(
-                f"{path} was made with other shingles: pass {', '.join(differs) or 'those of its version'}, or make a new "
-                "collection."
+                f"{path} was made with other shingles: pass {', '.join(differs) or 'those of its version'}, or make a "
+                "new collection."
             )
         if self._task.threshold < collection.threshold:
             raise InputError(
@@ -154,9 +162,7 @@ class OldDocuments:
         if target is None:
             task = self._task
             normalize = "NFKC" if task.normalize else None
-            target = DocumentCollection._create(
-                self._target, task.threshold, self._shingles, normalize, task.threads
-            )
+            target = DocumentCollection._create(self._target, task.threshold, self._shingles, normalize, task.threads)
         items = np.flatnonzero(stays & (texts.records()["norm"] > 0))
         target.add_stored(texts, items, None if ids is None else [ids[i] for i in items.tolist()], self._run)
         return len(items)

@@ -10,7 +10,8 @@
 ``_text_join.py``       the join for texts on disk
 ``_prefix_lists.py``    inverted lists of prefixes: a group of rows that other rows are compared with exactly
 ``_collection.py``      :class:`DocumentCollection`: documents on disk that new ones are compared with
-``_known_texts.py``     texts on disk that are similar to documents that are read once; ``_best.py`` keeps the best of each
+``_known_texts.py``     texts on disk that are similar to documents that are read once
+``_best.py``            the most similar document of each text so far
 ``_collection_file.py`` the files of its folder
 ``_clusters.py``        equal rows, clusters of similar pairs (single linkage, stars), and which row stays
 ``_near_duplicates.py`` :class:`NearDuplicates` and :func:`dedup`
@@ -43,6 +44,7 @@ from ._clusters import first_rows as first_rows
 from ._clusters import rank_of as rank_of
 from ._collection import DocumentCollection as DocumentCollection
 from ._collection import shingles_header as shingles_header
+from ._collection_file import can_become_collection as can_become_collection
 from ._collection_file import check_folder as check_folder
 from ._collection_file import is_collection as is_collection
 from ._join import counters_for as counters_for

@@ -190,7 +190,9 @@ class DocumentCollection:
         texts = texts_of(X, listed.header["shingles"]["normalize"])
         found = Best(len(texts.ends) - 1)
         for part in blocks_of(np.diff(texts.ends)):
-            found.update(self._best(listed, self._plain.rows(part_of(texts, part)), least), np.arange(part.start, part.stop))
+            found.update(
+                self._best(listed, self._plain.rows(part_of(texts, part)), least), np.arange(part.start, part.stop)
+            )
         return Matches(found.ids, found.similarity)
 
     def add(self, X: Any, *, ids: Iterable[Any] | None = None) -> None:
@@ -226,7 +228,8 @@ class DocumentCollection:
         """
         wanted = {_encoded(_checked_id(one, row)) for row, one in enumerate(ids)}
         with self._lock, locked(self.path / LOCK, _busy(self.path)):
-            listed, after, count = self._newest(), [], 0
+            listed, count = self._newest(), 0
+            after: list[Segment] = []
             for segment in listed.segments:
                 content = segment.ids.tobytes()
                 places = pairwise(segment.id_ends.tolist())

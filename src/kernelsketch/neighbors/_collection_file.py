@@ -82,8 +82,9 @@ SEGMENT_SCHEMA = Schema(
     rules=(
         Rule(
             "counters does not have a size that it can have",
-            lambda _, sizes: sizes["counters"].bit_count() == 1
-            and LEAST_COUNTERS <= sizes["counters"] <= MOST_COUNTERS,
+            lambda _, sizes: (
+                sizes["counters"].bit_count() == 1 and LEAST_COUNTERS <= sizes["counters"] <= MOST_COUNTERS
+            ),
         ),
     ),
 )
@@ -137,12 +138,21 @@ def check_folder(folder: Path) -> None:
         raise NotADirectoryError(errno.ENOTDIR, "It is a file: name a new folder for the collection", str(folder))
     for name in sorted(os.listdir(folder)):
         if name not in (LIST, LOCK) and not _is_ours(name):
-            raise InputError(f"{folder} holds files that are not of a collection, for example {name}: name a new folder.")
+            raise InputError(
+                f"{folder} holds files that are not of a collection, for example {name}: name a new folder."
+            )
 
 
 def is_collection(path: str | Path) -> bool:
     """Return whether a path is a folder with a collection."""
     return os.path.isfile(os.path.join(path, LIST))
+
+
+def can_become_collection(path: str | Path) -> bool:
+    """Return whether a collection can be made there: where nothing is, in an empty folder, or after a kill."""
+    if not os.path.lexists(path):
+        return True
+    return os.path.isdir(path) and all(name == LOCK or _is_ours(name) for name in os.listdir(path))
 
 
 def read_collection(folder: Path) -> Listed:

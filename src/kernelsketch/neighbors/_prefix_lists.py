@@ -2,9 +2,9 @@
 
 The lists have, for each feature, the rows of the group with the feature in their prefixes (``reference/join.py``). The
 proof there needs one order of all features, and any order will do. Here it is that of the counters of the group, which
-count its rows alone and start from 1. So a feature that no row of the group has is counted once, comes first, and is left
-out of the prefix of a new row, and every feature of the group stays in. A group that was listed for a threshold has the
-pairs of all higher ones, since its prefixes are then longer than they need to be.
+count its rows alone and start from 1. So a feature that no row of the group has is counted once, comes first, and is
+left out of the prefix of a new row, and every feature of the group stays in. A group that was listed for a threshold
+has the pairs of all higher ones, since its prefixes are then longer than they need to be.
 
 Rows that are equal share one entry: the lists have the first of them.
 """
@@ -44,9 +44,7 @@ class PrefixLists(NamedTuple):
     rows: Array  # uint32
 
     @classmethod
-    def of(
-        cls, blocks: Callable[[], Iterable[Group]], nonzeros: int, threshold: float, threads: int
-    ) -> PrefixLists:
+    def of(cls, blocks: Callable[[], Iterable[Group]], nonzeros: int, threshold: float, threads: int) -> PrefixLists:
         """List a group whose blocks of rows are read twice."""
         join = processor_for(threads=threads)
         size = 1 << (nonzeros // PER_COUNTER).bit_length()
@@ -86,7 +84,11 @@ class PrefixLists(NamedTuple):
                 stop = int(last[np.searchsorted(last, start, side="right")])  # one probe with many candidates
             part = counts[start:stop]
             one = np.repeat(probe[start:stop], part)
-            at = np.repeat(begins[start:stop], part) + np.arange(len(one)) - np.repeat(done[start:stop] - done[start], part)
+            at = (
+                np.repeat(begins[start:stop], part)
+                + np.arange(len(one))
+                - np.repeat(done[start:stop] - done[start], part)
+            )
             other = self.rows[at].astype(np.int64)
             a, b = own[one], norms[other]
             able = np.minimum(a, b) >= threshold * np.maximum(a, b) * SLACK

@@ -81,7 +81,8 @@ class AgainstOptions:
     )
     append: bool = option(
         False,
-        "Add the documents that stay to the collection that --against names, a folder, which is made if it is not there.",
+        "Add the documents that stay to the collection that --against names: a folder, which is made if it is not "
+        "there.",
     )
     matches: str | None = option(
         None,
@@ -125,8 +126,8 @@ class Dedup(RunOptions, ResultOptions, AgainstOptions, SimilarityOptions, Docume
     similarity reaches the threshold. Of each cluster of near-duplicates one document stays. The output has the
     documents that stay in their order; lines of JSONL and CSV are unchanged to the byte.
 
-    With --against OLD, a document that is a near-duplicate of an old one goes, too: it is known. The other documents are
-    then compared with each other.
+    With --against OLD, a document that is a near-duplicate of an old one goes, too: it is known. The other documents
+    are then compared with each other.
 
     Texts are stored in a folder beside the output, OUTPUT.work, which is removed at the end; for standard output and
     devices, in a temporary folder. After an interruption the same command continues where it was, unless a file has
