@@ -3,8 +3,8 @@
 Generated documents of about 450 words (3 kB) from 30,000 words with frequencies as those of a language; one in ten is
 an edited copy of another. All but the last 1 % make the collection; "increment" is a run of the last 1 % with --against
 and --append, "full" one run over all documents without a collection, and "single" the time per text of
-``DocumentCollection.match`` for one text at a time. Seconds are those of the processor on one thread, including the start
-of the process; "start" is an increment of one document to an empty collection, which is nearly all start.
+``DocumentCollection.match`` for one text at a time. Seconds are those of the processor on one thread, including the
+start of the process; "start" is an increment of one document to an empty collection, which is nearly all start.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def main() -> None:
                 one.write_text(file.readline())
             _, start, _ = run(one, "--against", folder / f"start-{n}", "--append", "-o", folder / "out.jsonl")
             _, making, _ = run(old, "--against", known, "--append", "-o", folder / "clean.jsonl")
-            collection = DocumentCollection.load(known, n_jobs=1)
+            collection = DocumentCollection(known, n_jobs=1)
             with new.open() as file:
                 texts = [json.loads(line)["text"] for line in islice(file, SINGLES)]
             collection.match(texts[:1])

@@ -78,7 +78,7 @@ def test_a_collection_that_grows(command, files, tmp_path):
     command("dedup", tmp_path / "old.jsonl", "--against", known, "--append", "-o", tmp_path / "first.jsonl", *options())
     first = kept(tmp_path / "first.jsonl")
     assert first == np.flatnonzero(dedup(OLD, threshold=THRESHOLD)[1]).tolist()
-    assert len(DocumentCollection.load(known)) == len(first)
+    assert len(DocumentCollection(known)) == len(first)
     found = command(
         "dedup", new, "--against", known, "--append", "-o", output, "--matches", matches, "--json", *options()
     )
@@ -87,7 +87,7 @@ def test_a_collection_that_grows(command, files, tmp_path):
     assert facts["known"] == similar.sum() == len(lines_of(matches))
     assert facts["known_equal"] == (SIMILARITY[:, first].max(axis=1) == 1).sum()
     assert facts["appended"] == facts["stay"] == len(kept(output))
-    assert len(DocumentCollection.load(known)) == len(first) + facts["stay"]
+    assert len(DocumentCollection(known)) == len(first) + facts["stay"]
     content = output.read_bytes()
     again = command("dedup", new, "--against", known, "--append", "-o", output, *options())  # changes nothing
     assert "nothing is left to do" in again.output
@@ -131,4 +131,4 @@ def test_bad_input(command, files, tmp_path, monkeypatch, more, status, words):
     found = command("dedup", "new.jsonl", *given, *more, status=status)
     assert words in " ".join(found.output.split())
     assert (tmp_path / "out.jsonl").read_text() == "before"
-    assert len(DocumentCollection.load("known")) == 0
+    assert len(DocumentCollection("known")) == 0

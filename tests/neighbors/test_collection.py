@@ -67,7 +67,7 @@ def test_against_brute_force(tmp_path, monkeypatch, seed):
     similarities = kernel(shingles, new, old)
     similarities[:, gone] = 0
     asked = min(1.0, threshold + 0.1 * (seed % 2))
-    for opened in (known, DocumentCollection.load(tmp_path / "known", n_jobs=2)):
+    for opened in (known, DocumentCollection(tmp_path / "known", n_jobs=2)):
         assert len(opened) == 220 - len(gone)
         assert_best(opened.match(new, threshold=asked), similarities, asked)
 
@@ -96,7 +96,7 @@ def test_ids(tmp_path):
     known.add(["alpha beta"])
     known.add(["gamma delta", "delta epsilon"], ids=["\u00fc\t\ud800", np.int32(7)])
     known.add(["zeta eta"])
-    again = DocumentCollection.load(tmp_path / "known")
+    again = DocumentCollection(tmp_path / "known")
     assert again.match(["alpha beta", "gamma delta", "delta epsilon", "zeta eta"]).ids == [0, "\u00fc\t\ud800", 7, 3]
     with pytest.raises(InputError, match="ids has 1 values for 2 texts"):
         known.add(["a", "b"], ids=["x"])
@@ -135,26 +135,26 @@ def test_bad_places(tmp_path):
     with pytest.raises(FileNotFoundError, match="There is no folder"):
         DocumentCollection.create(tmp_path / "no" / "such")
     with pytest.raises(FileNotFoundError, match="There is no collection in this folder"):
-        DocumentCollection.load(tmp_path / "full")
+        DocumentCollection(tmp_path / "full")
     DocumentCollection.create(tmp_path / "known")
     with pytest.raises(InputError, match="has a collection already"):
         DocumentCollection.create(tmp_path / "known")
     with pytest.raises(InputError, match='weight="idf"'):
         DocumentCollection.create(tmp_path / "idf", shingles=Shingles(weight="idf"))
     with pytest.raises(InputTypeError, match=r"X\[0\] is missing"):
-        DocumentCollection.load(tmp_path / "known").add([None])
+        DocumentCollection(tmp_path / "known").add([None])
 
 
 def test_two_writers(tmp_path):
     """One process at a time changes the folder, and each sees what the other has done."""
     one = DocumentCollection.create(tmp_path / "known", shingles=Shingles(1))
-    two = DocumentCollection.load(tmp_path / "known")
+    two = DocumentCollection(tmp_path / "known")
     one.add(["alpha beta"], ids=["a"])
     assert two.match(["alpha beta"]).ids == [None]  # opened before
     two.add(["gamma delta"], ids=["b"])
     assert two.match(["alpha beta", "gamma delta"]).ids == ["a", "b"]
     assert one.remove(["b"]) == 1
-    assert len(DocumentCollection.load(tmp_path / "known")) == 1
+    assert len(DocumentCollection(tmp_path / "known")) == 1
     with (
         locked(tmp_path / "known" / _collection_file.LOCK, ""),
         pytest.raises(InputError, match="is being changed by another process"),
@@ -204,11 +204,11 @@ def test_damaged_files(made):
         for place in np.random.default_rng(0).integers(last, size=places).tolist():
             path.write_bytes(content[:place] + bytes([content[place] ^ 4]) + content[place + 1 :])
             with pytest.raises(InputError):
-                DocumentCollection.load(made)
+                DocumentCollection(made)
         path.write_bytes(content)
     next(made.glob("segment-*")).unlink()
     with pytest.raises(InputError, match=r"is damaged: its file .* is missing"):
-        DocumentCollection.load(made)
+        DocumentCollection(made)
 
 
 HOSTILE = {
@@ -236,4 +236,4 @@ def test_hostile_segments(made, monkeypatch, change):
     tensors["checksums"] = [_collection_file.read_header(path)["sha256"]]
     save_file(made / "collection.safetensors", listed, {name: header[name] for name in listed.fields}, tensors)
     with pytest.raises(InputError, match="damaged"):
-        DocumentCollection.load(made).match([" ".join(WORDS[:9])])
+        DocumentCollection(made).match([" ".join(WORDS[:9])])

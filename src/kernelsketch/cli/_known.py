@@ -16,12 +16,17 @@ from ..exceptions import InputError
 from ..formats import DocumentStream, Fields, InputFiles
 from ..neighbors import (
     DocumentCollection,
+    add_to_collection,
     can_become_collection,
     check_folder,
     first_rows,
     is_collection,
+    make_folder,
+    match_collection,
     match_documents,
+    runs_of,
     shingles_header,
+    shingles_of,
 )
 from ..text import PlainShingles, StoredTexts, texts_of
 from ._errors import UsageError
@@ -79,8 +84,8 @@ class OldDocuments:
         self.files = InputFiles(files, [path for path in outputs if path is not None])
 
     def _opened(self, path: str) -> DocumentCollection:
-        collection = DocumentCollection.load(path, n_jobs=self._task.threads)
-        known = collection.shingles_header
+        collection = DocumentCollection(path, n_jobs=self._task.threads)
+        known = shingles_of(collection)
         if known != self._header:
             names = {"n_max": "--ngram", "analyzer": "--analyzer", "weight": "--weight", "normalize": "--normalize"}
             differs = [f"{option} {known[name]}" for name, option in names.items() if known[name] != self._header[name]]
@@ -99,7 +104,7 @@ class OldDocuments:
     def has_appended(self) -> bool:
         """Whether an earlier run of this command has written its output and appended the documents."""
         target = self._collections.get(self._target or "")
-        return target is not None and self._run in target.runs
+        return target is not None and self._run in runs_of(target)
 
     def find(self, texts: StoredTexts, meter: ProgressMeter, room: int, threads: int) -> Known:
         """Find the most similar old document of each text."""
@@ -116,9 +121,7 @@ class OldDocuments:
 
             show(0.0)
             if path in self._collections:
-                best = self._collections[path].match_stored(
-                    texts, distinct, threshold, lambda done: show(done / max(1, len(distinct)))
-                )
+                best = match_collection(self._collections[path], texts, distinct, threshold, show)
             else:
                 read = lambda path=path, show=show: self._read(path, show)  # noqa: E731
                 best = match_documents(texts, distinct, read, threshold, room=room, threads=threads)
@@ -160,11 +163,10 @@ class OldDocuments:
         assert self._target is not None
         target = self._collections.get(self._target)
         if target is None:
-            task = self._task
-            normalize = "NFKC" if task.normalize else None
-            target = DocumentCollection._create(self._target, task.threshold, self._shingles, normalize, task.threads)
+            make_folder(self._target, self._task.threshold, self._shingles, "NFKC" if self._task.normalize else None)
+            target = DocumentCollection(self._target, n_jobs=self._task.threads)
         items = np.flatnonzero(stays & (texts.records()["norm"] > 0))
-        target.add_stored(texts, items, None if ids is None else [ids[i] for i in items.tolist()], self._run)
+        add_to_collection(target, texts, items, None if ids is None else [ids[i] for i in items.tolist()], self._run)
         return len(items)
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
-from numbers import Integral, Real
+from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
@@ -35,7 +35,7 @@ from ._prefix_lists import Group, PrefixLists, similar_to_group
 from ._text_join import blocks_of
 
 if TYPE_CHECKING:
-    from ..text import Shingles, StoredTexts
+    from ..text import Shingles
 
 MOST_BYTES = 1 << 29  # of texts in a segment that is made of smaller ones
 GATHERED_BYTES = 1 << 27  # of texts that become a segment together
@@ -57,14 +57,21 @@ class DocumentCollection:
     and a process maps them, so that opening a collection reads little. Threads can share one: :meth:`match` sees the
     documents as they are when it begins. Several processes can read a collection while one changes it.
 
-    Make one with :meth:`create`, and open one that is there with :meth:`load`.
+    :meth:`create` makes a new one.
+
+    Parameters
+    ----------
+    path : str or path
+        The folder of a collection, which is opened.
+    n_jobs : int, default=None
+        Number of threads. None is 1, -1 uses all processors. Results do not depend on it.
 
     Attributes
     ----------
-    threshold : float
-        Smallest similarity that can be asked for.
     path : pathlib.Path
         The folder.
+    threshold : float
+        Smallest similarity that can be asked for.
 
     See Also
     --------
@@ -86,8 +93,9 @@ class DocumentCollection:
     (1, 1)
     """
 
-    def __init__(self, path: Any, listed: Listed, n_jobs: int | None) -> None:
-        self.path, self._listed, self._threads = Path(path), listed, check_n_jobs(n_jobs)
+    def __init__(self, path: Any, *, n_jobs: int | None = None) -> None:
+        self.path, self._threads = Path(path), check_n_jobs(n_jobs)
+        self._listed = read_collection(self.path)
         self._lock = threading.Lock()  # of changes
 
     @classmethod
@@ -112,50 +120,15 @@ class DocumentCollection:
         collection : DocumentCollection
         """
         if shingles is None:
-            return cls._create(path, threshold, PlainShingles(SHINGLE_WORDS, SHINGLE_WORDS), None, n_jobs)
+            make_folder(path, threshold, PlainShingles(SHINGLE_WORDS, SHINGLE_WORDS), None)
+            return cls(path, n_jobs=n_jobs)
         shingles._validate_params()
         if shingles.weight == "idf":
             raise InputError(
                 Setting("shingles"), ' has weight="idf", which would change with every new document: pass "count".'
             )
-        return cls._create(path, threshold, shingles._plain(), shingles.normalize, n_jobs)
-
-    @classmethod
-    def _create(
-        cls, path: Any, threshold: float, shingles: PlainShingles, normalize: str | None, n_jobs: int | None
-    ) -> Self:
-        if not isinstance(threshold, Real) or isinstance(threshold, bool) or not 0 < threshold <= 1:
-            raise InputError(Setting("threshold", threshold), " must be a number above 0 and at most 1.")
-        header = {
-            "threshold": float(threshold),
-            "shingles": shingles_header(shingles, normalize),
-            "n_added": 0,
-        }
-        folder = Path(path)
-        check_folder(folder)
-        if is_collection(folder):
-            raise InputError(f"{folder} has a collection already: open it with DocumentCollection.load(path).")
-        folder.mkdir(exist_ok=True)
-        with locked(folder / LOCK, _busy(folder)):
-            write_list(folder, header, [], [])
-        return cls(folder, read_collection(folder), n_jobs)
-
-    @classmethod
-    def load(cls, path: Any, *, n_jobs: int | None = None) -> Self:
-        """Open a collection.
-
-        Parameters
-        ----------
-        path : str or path
-            The folder.
-        n_jobs : int, default=None
-            Number of threads. None is 1, -1 uses all processors. Results do not depend on it.
-
-        Returns
-        -------
-        collection : DocumentCollection
-        """
-        return cls(path, read_collection(Path(path)), n_jobs)
+        make_folder(path, threshold, shingles._plain(), shingles.normalize)
+        return cls(path, n_jobs=n_jobs)
 
     @property
     def threshold(self) -> float:
@@ -245,34 +218,7 @@ class DocumentCollection:
                 self._commit(listed, after, 0, [])
             return count
 
-    # For commands, whose documents are stored already.
-
-    @property
-    def shingles_header(self) -> dict[str, Any]:
-        """How texts become rows, as the files say it."""
-        return dict(self._listed.header["shingles"])
-
-    @property
-    def runs(self) -> tuple[str, ...]:
-        """Names of the last additions."""
-        return tuple(self._listed.runs)
-
-    def add_stored(self, texts: StoredTexts, items: Array, ids: list[Any] | None, run: str) -> None:
-        """Add stored texts; ``run`` is the name of this addition."""
-
-        def blocks() -> Iterator[tuple[Texts, list[Any] | None]]:
-            for part in blocks_of(texts.sizes()[items]):
-                yield texts.some(items[part]), None if ids is None else ids[part]
-
-        self._add(blocks(), run)
-
-    def match_stored(self, texts: StoredTexts, items: Array, threshold: float, progress: Callable[[int], None]) -> Best:
-        """Find the most similar document of some stored texts, which come from the same shingles."""
-        found, listed, least = Best(len(items)), self._listed, self._least(threshold)
-        for part in blocks_of(texts.sizes()[items]):
-            found.update(self._best(listed, texts.rows(items[part]), least), np.arange(part.start, part.stop))
-            progress(part.stop)
-        return found
+    # How documents are found.
 
     @property
     def _plain(self) -> PlainShingles:
@@ -284,7 +230,7 @@ class DocumentCollection:
         """Return the similarity that is asked for, after a check of it."""
         if threshold is None:
             return self.threshold
-        is_number = isinstance(threshold, Real) and not isinstance(threshold, bool)
+        is_number = isinstance(threshold, (int, float, np.number)) and not isinstance(threshold, bool)
         if not is_number or not self.threshold <= threshold <= 1:
             raise InputError(
                 Setting("threshold", threshold),
@@ -292,8 +238,6 @@ class DocumentCollection:
                 "a lower one.",
             )
         return float(threshold)
-
-    # How documents are found.
 
     def _best(self, listed: Listed, rows: CsrRows, least: float) -> Best:
         found = Best(len(rows))
@@ -400,6 +344,21 @@ def shingles_header(shingles: PlainShingles, normalize: str | None) -> dict[str,
     return {"version": SHINGLE_VERSION, **{name: getattr(shingles, name) for name in names}, "normalize": normalize}
 
 
+def make_folder(path: Any, threshold: Any, shingles: PlainShingles, normalize: str | None) -> None:
+    """Make the folder of an empty collection."""
+    is_number = isinstance(threshold, (int, float, np.number)) and not isinstance(threshold, bool)
+    if not is_number or not 0 < threshold <= 1:
+        raise InputError(Setting("threshold", threshold), " must be a number above 0 and at most 1.")
+    header = {"threshold": float(threshold), "shingles": shingles_header(shingles, normalize), "n_added": 0}
+    folder = Path(path)
+    check_folder(folder)
+    if is_collection(folder):
+        raise InputError(f"{folder} has a collection already: open it with DocumentCollection(path).")
+    folder.mkdir(exist_ok=True)
+    with locked(folder / LOCK, _busy(folder)):
+        write_list(folder, header, [], [])
+
+
 def gathered(blocks: Iterable[tuple[Texts, list[Any] | None]]) -> Iterator[tuple[Texts, list[Any] | None]]:
     """Yield blocks of documents together, as many as a segment begins with."""
     parts: list[tuple[Texts, list[Any] | None]] = []
@@ -455,7 +414,9 @@ def _checked_id(one: Any, row: int) -> Any:
         return int(one)
     if isinstance(one, str):
         return str(one)
-    raise InputTypeError(f"ids must be strings or whole numbers, but ids[{row}] is {one!r:.60}: pass str(value).")
+    raise InputTypeError(
+        Setting("ids"), f" must hold strings or whole numbers, but ids[{row}] is {one!r:.60}: pass str(value)."
+    )
 
 
 def _busy(folder: Path) -> str:

@@ -1,4 +1,4 @@
-"""Which stored texts are similar to documents that are read once and not stored."""
+"""Which stored texts are similar to documents of a collection, or to documents that are read once and not stored."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ import numpy as np
 
 from .._array import Array
 from ..backends import CsrRows
-from ..text import StoredTexts
+from ..text import StoredTexts, Texts
 from ._best import Best
+from ._collection import DocumentCollection
 from ._prefix_lists import Group, PrefixLists, similar_to_group
 from ._text_join import blocks_of
 
@@ -18,6 +19,44 @@ PER_NONZERO = 40  # bytes of memory per feature of a text while the lists are ma
 LEAST_ROOM = 1 << 20
 
 Documents = Iterable[tuple[CsrRows, list[Any]]]  # blocks of rows, and their ids
+
+
+def match_collection(
+    collection: DocumentCollection,
+    texts: StoredTexts,
+    items: Array,
+    threshold: float,
+    progress: Callable[[float], None],
+) -> Best:
+    """Find the most similar document of some stored texts, whose shingles are those of the collection."""
+    found = Best(len(items))
+    for part in blocks_of(texts.sizes()[items]):
+        best = collection._best(collection._listed, texts.rows(items[part]), threshold)
+        found.update(best, np.arange(part.start, part.stop))
+        progress(part.stop / len(items))
+    return found
+
+
+def add_to_collection(
+    collection: DocumentCollection, texts: StoredTexts, items: Array, ids: list[Any] | None, run: str
+) -> None:
+    """Add stored texts; ``run`` is the name of this addition."""
+
+    def blocks() -> Iterator[tuple[Texts, list[Any] | None]]:
+        for part in blocks_of(texts.sizes()[items]):
+            yield texts.some(items[part]), None if ids is None else ids[part]
+
+    collection._add(blocks(), run)
+
+
+def shingles_of(collection: DocumentCollection) -> dict[str, Any]:
+    """Return how texts become rows, as :func:`shingles_header` says it."""
+    return dict(collection._listed.header["shingles"])
+
+
+def runs_of(collection: DocumentCollection) -> list[str]:
+    """Return the names of the last additions."""
+    return list(collection._listed.runs)
 
 
 def match_documents(

@@ -72,7 +72,7 @@ def test_kill_9_at_any_step_of_an_addition(documents, tmp_path, commands):
         status = command.wait()
         assert status in (0, -signal.SIGKILL), command.stderr
         there = known / "collection.safetensors"
-        sizes.append(len(DocumentCollection.load(known)) if there.exists() else 0)
+        sizes.append(len(DocumentCollection(known)) if there.exists() else 0)
         assert sizes[-1] in (0, 3000)
         if sizes[-1]:
             assert len(output.read_bytes().splitlines()) == 3000
@@ -80,7 +80,7 @@ def test_kill_9_at_any_step_of_an_addition(documents, tmp_path, commands):
             break
         commands.run(*arguments)
         assert len(output.read_bytes().splitlines()) == 3000
-        assert len(DocumentCollection.load(known)) == 3000
+        assert len(DocumentCollection(known)) == 3000
         assert len(list(known.glob("segment-*"))) == 1
         assert sorted(path.name for path in tmp_path.iterdir()) == ["in.jsonl", "known", "out.jsonl"]
     assert 1 < sizes.count(3000) < len(sizes) - 5
