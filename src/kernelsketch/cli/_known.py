@@ -106,6 +106,11 @@ class OldDocuments:
         target = self._collections.get(self._target or "")
         return target is not None and self._run in runs_of(target)
 
+    @property
+    def are_there(self) -> bool:
+        """Whether there are any, apart from a collection that is to be made."""
+        return any(path != self._new for path in self.paths)
+
     def find(self, texts: StoredTexts, meter: ProgressMeter, room: int, threads: int) -> Known:
         """Find the most similar old document of each text."""
         records = texts.records()

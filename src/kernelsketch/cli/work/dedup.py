@@ -77,7 +77,7 @@ def dedup_files(task: Dedup) -> None:
             counts.empty = int((records["norm"] == 0).sum()) - counts.skipped
             room = _room(task, left, len(records))
             known = None
-            if old.paths:
+            if old.are_there:
                 meter.begin("comparing with old documents")
                 known = old.find(texts, meter, room // 2, threads)
             meter.begin("comparing")
