@@ -4,20 +4,22 @@
 # make test-all   the same, then the slow tests: Spark, a browser, killed commands, full disks, sanitizers
 # make test-gpu the tests of the CUDA back end on an NVIDIA GPU, with the Python that has CuPy: PYTHON=...
 # make test-wheel the sdist and the wheel, installed in a clean environment and used there
+# make test-clients the tests with the libraries that work with ours, from SHAP to FastAPI, in .venv-clients
 # make docs   the documentation, in docs/_build/html
 # make bench  the benchmarks, results in benchmarks/results
 # make fuzz   broken files against the parsers, with sanitizers, for about ten minutes
 # make soak   random work against plain models of it, for an hour or SECONDS=...
 # make reproduce-quick  every experiment of the paper at small scale, and the report; results in build/reproduce
-# Each makes the environment that it needs in .venv.
+# Each makes the environment that it needs, in .venv if nothing else is said.
 
 PYTHON ?= python3
 BIN := .venv/bin
+CLIENTS := .venv-clients
 STAMPS := .venv/stamps
 BUILD_TOOLS := 'scikit-build-core>=0.10' 'nanobind>=2.2' 'cmake>=3.22' ninja
 SOURCES := pyproject.toml CMakeLists.txt $(shell find native -type f)
 
-.PHONY: demo env test test-all test-gpu test-wheel lint docs bench fuzz soak reproduce-quick clean
+.PHONY: demo env test test-all test-gpu test-wheel test-clients lint docs bench fuzz soak reproduce-quick clean
 .DELETE_ON_ERROR:
 
 demo: $(STAMPS)/cli
@@ -40,6 +42,15 @@ test-gpu:
 
 test-wheel: $(STAMPS)/dev
 	@$(BIN)/python tests/wheel/check.py
+
+# The wheel comes from the build folder of the editable installation, so nothing is compiled again.
+test-clients: $(STAMPS)/native $(CLIENTS)/made
+	@rm -rf build/wheel
+	@$(BIN)/python -m pip wheel --quiet --no-build-isolation --no-deps --wheel-dir build/wheel .
+	@$(CLIENTS)/bin/python -m pip install --quiet --force-reinstall --no-deps build/wheel/kernelsketch-*.whl
+	@echo "installing the packages of kernelsketch[clients]: about 2 minutes the first time"
+	@$(CLIENTS)/bin/python -m pip install --quiet "kernelsketch[clients]"
+	@$(CLIENTS)/bin/python -m pytest tests/clients
 
 lint: $(STAMPS)/dev
 	@$(BIN)/python -m ruff check .
@@ -65,7 +76,7 @@ reproduce-quick: $(STAMPS)/paper
 	@$(BIN)/python -m kernelsketch report --results build/reproduce --out build/reproduce --figures
 
 clean:
-	rm -rf .venv build dist docs/_build docs/auto_examples docs/reference/generated
+	rm -rf .venv .venv-clients build dist docs/_build docs/auto_examples docs/reference/generated
 
 # One environment and one build. The native code is compiled when it or pyproject.toml has changed, and then only the
 # files that changed, because the tools of the build stay in the environment; extras only add packages.
@@ -75,6 +86,11 @@ $(STAMPS)/venv:
 	@$(BIN)/python -m pip install --quiet --upgrade pip
 	@$(BIN)/python -m pip install --quiet $(BUILD_TOOLS)
 	@mkdir -p $(STAMPS)
+	@touch $@
+
+$(CLIENTS)/made:
+	@$(PYTHON) -m venv $(CLIENTS)
+	@$(CLIENTS)/bin/python -m pip install --quiet --upgrade pip
 	@touch $@
 
 $(STAMPS)/native: $(STAMPS)/venv $(SOURCES)

@@ -27,6 +27,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parent))
 
 from machine import RESULTS, machine
+from measure_table_parts import SIZES, table
 
 import kernelsketch as ks
 from kernelsketch.backends import (
@@ -292,6 +293,19 @@ def save() -> None:
     (RESULTS / "gpu.json").write_text(json.dumps(about, indent=2) + "\n")
 
 
+def tables() -> None:
+    """Fits of models of tables of NumPy values: on the processor, and with hashing and linear models on the GPU."""
+    for effort in ("default", "quick"):
+        for n in SIZES:
+            X, y = table(n)
+            model, title = ks.GCWSTabularClassifier(effort, n_jobs=-1), f"fit of a table, effort={effort}, {n} rows"
+            seconds = by_clock(lambda: model.fit(X, y > 0), 1)  # noqa: B023
+            note(title, f"processor, {CORES} threads", seconds, 0.0, f"held out {model.held_out_score_:.4f}")
+            with use_backend("cuda"):
+                seconds = by_clock(lambda: model.fit(X, y > 0), 2)  # noqa: B023
+            note(title, "cuda, NumPy in and out", seconds, 0.0, f"held out {model.held_out_score_:.4f}")
+
+
 AREAS: dict[str, Callable[[], None]] = {
     "matrices": lambda: gmm_matrix(784, 20480),
     "short rows": lambda: gmm_matrix(64, 32768),
@@ -300,6 +314,7 @@ AREAS: dict[str, Callable[[], None]] = {
     "Covertype": lambda: learning("CovertypeFull_binary", 512, 500_000, True),
     "index": index,
     "HIGGS-like": higgs_like,
+    "tables": tables,
 }
 
 if __name__ == "__main__":

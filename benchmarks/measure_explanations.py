@@ -3,28 +3,30 @@
 The reference are sampled Shapley values against at most 256 training rows, of one half of them. ``shapley-16`` and
 ``shapley-64`` compare with so many rows of the other half. ``shapley`` compares with the 64 rows that the model keeps,
 of which some may be in the reference, and so does ``hashes``. Further
-tables are read from the folder KERNELSKETCH_DATA, if it is set.
+tables are read from the folder KERNELSKETCH_DATA, if it is set. The machine is in results/explanations.json.
 
 Columns: ``correlation`` of all contributions of all rows with the reference; ``row_correlation``, its mean within rows;
 ``deviation``, the mean absolute difference divided by the mean size of the reference; ``slope`` of a regression on the
-reference without intercept; ``same_top``, the share of rows whose largest contribution is of the same column; and
-milliseconds of CPU time per row, with one thread.
+reference without intercept; ``same_top``, the share of rows whose largest contribution is of the same column;
+``ms_per_row``, milliseconds of CPU time per row of 20 rows, with one thread; and ``fit_seconds`` of CPU time.
 """
 
 import csv
+import json
 import os
+from datetime import UTC, datetime
 from pathlib import Path
 from time import process_time
 
 import numpy as np
 import pandas as pd
+from machine import RESULTS, machine
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
 from threadpoolctl import threadpool_limits
 
 from kernelsketch import GCWSTabularClassifier, GCWSTabularRegressor
 
 MOST_ROWS, EXPLAINED, REFERENCE = 1500, 20, 256
-RESULTS = Path(__file__).parent / "results" / "explanations.csv"
 NUMBERS = ("ames_housing", "bikeshare_dc")
 CLASSES = ("attrition_ibm", "credit_scoring", "mlc_churn", "telco_churn")
 
@@ -82,7 +84,9 @@ def measured(name, is_class, X, y):
     order = np.random.default_rng(0).permutation(len(X))
     X, y = X.iloc[order].reset_index(drop=True), np.asarray(y)[order]
     n = min(MOST_ROWS, len(X) - EXPLAINED)
+    start = process_time()
     model = (GCWSTabularClassifier() if is_class else GCWSTabularRegressor()).fit(X[:n], y[:n])
+    seconds = process_time() - start
     rows, used = X[n : n + EXPLAINED], [column.is_used for column in model.columns_]
     draws = np.random.default_rng(1).permutation(n)
     known, others = X.iloc[draws[: n // 2][:REFERENCE]], X.iloc[draws[n // 2 :]]
@@ -106,6 +110,7 @@ def measured(name, is_class, X, y):
             "method": method,
             **{key: round(float(value), 3) for key, value in agreement(explanation.values, reference, used).items()},
             "ms_per_row": round(milliseconds, 2),
+            "fit_seconds": round(seconds, 1),
             "largest_gap": f"{float(abs(gap).max() / abs(explanation.output).max()):.0e}",
         }
 
@@ -117,7 +122,9 @@ def main():
             for line in measured(*table):
                 lines.append(line)
                 print(*line.values(), flush=True)
-    with RESULTS.open("w", newline="") as file:
+    about = {"date": datetime.now(UTC).date().isoformat(), **machine()}
+    (RESULTS / "explanations.json").write_text(json.dumps(about, indent=1) + "\n")
+    with (RESULTS / "explanations.csv").open("w", newline="") as file:
         writer = csv.DictWriter(file, list(lines[0]), lineterminator="\n")
         writer.writeheader()
         writer.writerows(lines)

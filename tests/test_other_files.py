@@ -74,13 +74,7 @@ def test_every_loader_with_every_file(files, load, file):
 
 
 def test_messages_know_every_schema():
-    tables = (_file.SCHEMA, _file._schema_of_several(2))
-    schemas = (
-        _codes_file.SCHEMA,
-        _storage.SCHEMA,
-        _folder.LIST_SCHEMA,
-        _collection_file.LIST_SCHEMA,
-        _model_file.MODEL_SCHEMA,
-        *tables,
-    )
+    tables = (_file.TABULAR_SCHEMA, _file._schema_of_several(2))
+    indexes = (_storage.INDEX_SCHEMA, _folder.LIST_SCHEMA, _collection_file.LIST_SCHEMA)
+    schemas = (_codes_file.CODES_SCHEMA, *indexes, _model_file.MODEL_SCHEMA, *tables)
     assert {schema.format: schema.kind for schema in schemas} == {name: kind for name, (kind, _) in CONTENTS.items()}

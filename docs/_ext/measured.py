@@ -326,6 +326,22 @@ def svc() -> Iterator[Cells]:
                f"{float(best['log_loss']):.3f}"]  # fmt: skip
 
 
+ROW_TIMES = ["dict", "array", "one_row_frame", "frame_of_1000", "onnx_row", "onnx_1000"]
+
+
+def table_rows() -> Iterator[Cells]:
+    """Yield the microseconds per row of predictors of models of tables."""
+    with (RESULTS / "table_predictors.csv").open(newline="") as file:
+        for row in csv.DictReader(file):
+            times = (row[f"{name}_us"] for name in ROW_TIMES)
+            yield [
+                row["table"],
+                row["columns"],
+                row["trees"],
+                *(f"{float(time):.0f}" if time else "-" for time in times),
+            ]
+
+
 PEERS = ["LightGBM", "HistGradientBoosting", "CatBoost", "SVM"]
 MEASURES = ["mean rank", "log-loss", "calibration error", "points to LightGBM", "datasets ahead / behind", "worst",
             "time to train", "time per row"]  # fmt: skip
@@ -403,6 +419,8 @@ TABLES = {
     "threads": Table(["work", "one thread", "2 threads", "4", "8", "16", "2 of 2 cores"], threads),
     "many-cores": Table(["work", "one thread's share", "16 cores", "64, at best", "128, at best"], many_cores),
     "svc": Table(["data", "model", "training", "prediction of a row", "accuracy", "log-loss"], svc),
+    "table-rows": Table(["table", "columns", "trees", "one dict", "one array", "data frame of one row",
+                         "data frame of 1,000", "ONNX, one row", "ONNX, 1,000"], table_rows),
     "cores": Table(["Work", "2 cores: 1 thread", "2 threads", "Times as fast", "16 cores: 1 thread", "16 threads",
                     "Times as fast"], cores),
     "tabular": Table(["measure", "ours", *PEERS], tabular),

@@ -20,7 +20,7 @@ template <class Real>
 class Parser {
  public:
   Parser(const char* text, const CsvTable& table, const CsvRows<Real>& rows)
-      : text_(text), table_(table), rows_(rows), features_(table.width - (table.label >= 0)) {}
+      : text_(text), table_(table), rows_(rows) {}
 
   CsvTaken run(const char* const begin, const char* const end) {
     CsvTaken taken;
@@ -43,13 +43,16 @@ class Parser {
 
   // A row of cells; p goes to where its last cell ends.
   bool row(const char*& p, int64_t row) {
-    Real* value = rows_.values + row * features_;
+    Real* value = rows_.values + row * table_.features;
     for (int64_t column = 0; column < table_.width; ++column) {
       if (column > 0 && *p++ != table_.delimiter) return false;
       const char* const cell = p;
       const bool quoted = *p == '"';
       if (quoted) ++p;
-      if (column != table_.label) {
+      if (table_.left_out && table_.left_out[column]) {
+        for (; !ends_text(*p, quoted); ++p)
+          if (static_cast<signed char>(*p) < 0) return false;  // whether it is UTF-8 is for the caller to see
+      } else if (column != table_.label) {
         if (!number(p, *value++)) return false;
       } else if (rows_.label_at) {
         const char* const first = p;
@@ -83,7 +86,6 @@ class Parser {
   const char* text_;
   CsvTable table_;
   CsvRows<Real> rows_;
-  int64_t features_;
 };
 
 template <class Real>
@@ -109,7 +111,7 @@ CsvTaken csv_parse(const char* text, int64_t size, const CsvTable& table, const 
 
   // Each part goes to where it would begin if no line before it were blank; then they close ranks.
   const std::vector<const char*> begin = line_parts(text, end - text, parts);
-  const int64_t features = table.width - (table.label >= 0);
+  const int64_t features = table.features;
   std::vector<int64_t> offset(parts + 1);
   std::vector<CsvTaken> taken(parts);
   const auto each = [&](const auto& work) {

@@ -2,7 +2,10 @@
 #include "kernelsketch/predictor.h"
 
 #include <algorithm>
+#include <bit>
+#include <limits>
 #include <optional>
+#include <type_traits>
 #include <utility>
 
 #include "core/codes.h"
@@ -36,9 +39,24 @@ CsrPart<T, Index> csr_part_of(const CsrRows<T, Index>& x, int64_t first, int64_t
   return part;
 }
 
+// By the bits, which compilers compare several at a time.
+template <class T>
+bool all_finite(const T* x, int64_t n) {
+  using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
+  const auto infinite = std::bit_cast<Bits>(std::numeric_limits<T>::infinity());
+  bool special = false;
+  for (int64_t i = 0; i < n; ++i) special |= (std::bit_cast<Bits>(x[i]) & infinite) == infinite;
+  return !special;
+}
 template <class AnyRows>
 bool all_finite(const AnyRows& x, const std::vector<double>& center) {
   bool finite = true;
+  if constexpr (requires { x.stride; }) {
+    if (center.empty()) {
+      for (int64_t i = 0; i < x.n; ++i) finite &= all_finite(x.data + i * x.stride, x.d);
+      return finite;
+    }
+  }
   for (int64_t i = 0; i < x.n; ++i)
     x.visit(i, [&](int64_t f, auto value) {
       const double v = static_cast<double>(value) - (center.empty() ? 0 : center[f]);
@@ -79,6 +97,27 @@ class ReadyHash {
     codes_of(rows, params_, table_ ? &*table_ : nullptr, codes, empty, threads, interrupted);
   }
   const HashView& view() const { return view_; }
+  // Whether rows can walk the table one by one.
+  bool walks() const { return table_ && view_.counts.empty(); }
+  const std::vector<int32_t>& label_of() const { return label_of_; }
+
+  // The nonzeros of a row of this view: their number. Keys and values have room for 8 more.
+  template <class T>
+  int64_t nonzeros(const T* x, double* values, int32_t* keys) const {
+    const auto width = static_cast<int32_t>(view_.width);
+    return isa_.gcws.nonzeros.template of<T>().find(x, params_.center, width, 1, width, values, keys);
+  }
+  // What the winners of a row leave, which has `count` nonzeros: at most 63 more labels than hashes, and t + 1.
+  void walk(const int32_t* keys, const float* logs, int64_t count, const int32_t* label_of, int32_t* labels,
+            float* above) const {
+    const int64_t starts[] = {0, count}, groups = (params_.hashes + kLanes - 1) / kLanes;
+    const RowEntries entries{starts, keys, logs, label_of, 1};
+    for (int64_t group = 0; group < groups; group += kTileGroups) {
+      const int64_t hash = group * kLanes;
+      isa_.gcws.rows(entries, table_->tile(group / kTileGroups), std::min(kTileGroups, groups - group),
+                     Winners{labels + hash, above ? above + hash : nullptr});
+    }
+  }
   int64_t samples() const { return params_.hashes; }
   const std::vector<uint32_t>& absent() const { return absent_; }
 
@@ -86,8 +125,6 @@ class ReadyHash {
   template <class AnyRows>
   void codes_of(const AnyRows& rows, const GcwsParams& params, const ParameterTable* table, uint32_t* codes,
                 uint8_t* empty, int threads, Interrupted interrupted) const {
-    if constexpr (requires { rows.stride; })
-      if (table && view_.counts.empty() && rows.n <= kFewRows) return few(rows, *table, codes, empty);
     if (view_.counts.empty())
       return gcws(isa_, rows, params, CodeOutput<uint32_t>{codes, empty}, threads, interrupted, table);
     const auto all = static_cast<std::size_t>(rows.n * params.hashes);
@@ -98,35 +135,6 @@ class ReadyHash {
     for (std::size_t i = 0; i < joined.size(); ++i) codes[i] = static_cast<uint32_t>(joined[i] & mask);
     for (int64_t i = 0; i < rows.n; ++i)
       if (empty[i]) std::fill_n(codes + i * view_.hashes, view_.hashes, 0u);
-  }
-
-  // What gcws() makes of a few rows, without what it prepares for many.
-  template <class T>
-  void few(const DenseRows<T>& rows, const ParameterTable& table, uint32_t* codes, uint8_t* empty) const {
-    const int64_t d = rows.d, groups = (params_.hashes + kLanes - 1) / kLanes;
-    std::vector<double> values(d + 8);
-    std::vector<int32_t> keys(d + 8);
-    std::vector<float> logs(d);
-    int32_t labels[kTileGroups * kLanes];
-    float above[kTileGroups * kLanes];
-    const Winners winners{labels, params_.t_bits > 0 ? above : nullptr};
-    for (int64_t i = 0; i < rows.n; ++i, codes += view_.hashes) {
-      const T* x = rows.data + i * rows.stride;
-      const int64_t starts[] = {0, isa_.gcws.nonzeros.template of<T>().find(
-                                       x, params_.center, d, 1, static_cast<int32_t>(d), values.data(), keys.data())};
-      empty[i] = starts[1] == 0;
-      isa_.gcws.logs(values.data(), starts[1], params_.p, logs.data());
-      const RowEntries entries{starts, keys.data(), logs.data(), label_of_.data(), 1};
-      for (int64_t group = 0; group < groups; group += kTileGroups) {
-        const int64_t used = std::min(kTileGroups, groups - group), hash = group * kLanes;
-        isa_.gcws.rows(entries, table.tile(group / kTileGroups), used, winners);
-        for (int64_t j = 0; j < std::min(used * kLanes, view_.hashes - hash); ++j)
-          codes[hash + j] = params_.t_bits == 0
-                                ? static_cast<uint32_t>(labels[j])
-                                : ks_code(static_cast<uint32_t>(labels[j]), static_cast<int64_t>(above[j]) - 1,
-                                          params_.bits, params_.t_bits);
-      }
-    }
   }
 
   const Isa& isa_;
@@ -148,6 +156,51 @@ Predictor<Number, Real>::Predictor(const Isa& isa, PredictorHash hash, const Pre
     column += view.width;
     hashes_ += view.hashes;
     samples_ = std::max(samples_, views_.back()->samples());
+    walks_ &= views_.back()->walks();
+  }
+  walks_ &= hashes_ * weights_.tables.stride <= std::numeric_limits<int32_t>::max();
+  for (const auto& view : views_) {
+    std::vector<int32_t>& labels = labels_.emplace_back(view->label_of());
+    for (int32_t& label : labels) label = hash_.t_bits > 0 ? label : weights_.number_of[label];
+  }
+}
+
+// Decision values of a few dense rows, one row after the other, without what is prepared for many.
+template <class Number, class Real>
+template <class T>
+void Predictor<Number, Real>::decide_few(const DenseRows<T>& x, double* out) const {
+  const LinearOps<Real>& ops = isa_.linear.template of<Real>();
+  const FixedWeightTables<Real>& tables = weights_.tables;
+  const bool with_t = hash_.t_bits > 0;
+  std::vector<double> values(x.d + 8);
+  std::vector<int32_t> keys(x.d + 8), places(hashes_ + kTileGroups * kLanes);  // of weights in a table
+  std::vector<float> logs(x.d), above(with_t ? places.size() : 0);
+  std::vector<int64_t> starts(views_.size() + 1);
+  for (int64_t i = 0; i < x.n; ++i) {
+    const T* row = x.data + i * x.stride;
+    for (std::size_t v = 0; v < views_.size(); row += views_[v]->view().width, ++v)
+      starts[v + 1] = starts[v] + views_[v]->nonzeros(row, values.data() + starts[v], keys.data() + starts[v]);
+    isa_.gcws.logs(values.data(), starts.back(), hash_.p, logs.data());
+    int64_t hash = 0;
+    for (std::size_t v = 0; v < views_.size(); hash += views_[v]->view().hashes, ++v) {
+      const ReadyHash& view = *views_[v];
+      const int64_t first = starts[v], count = starts[v + 1] - first, hashes = view.view().hashes;
+      int32_t* const own = places.data() + hash;
+      float* const t = with_t ? above.data() + hash : nullptr;
+      if (count > 0) view.walk(keys.data() + first, logs.data() + first, count, labels_[v].data(), own, t);
+      if (count == 0)
+        for (int64_t j = 0; j < hashes; ++j) own[j] = weights_.number_of[view.absent()[j]];
+      else if (with_t)
+        for (int64_t j = 0; j < hashes; ++j)
+          own[j] = weights_.number_of[ks_code(static_cast<uint32_t>(own[j]), static_cast<int64_t>(t[j]) - 1, hash_.bits,
+                                              hash_.t_bits)];
+      for (int64_t j = 0; j < hashes; ++j) own[j] += static_cast<int32_t>((hash + j) * tables.stride);
+    }
+    for (int64_t p = 0; p < tables.count; ++p) {
+      Real value = static_cast<Real>(tables.bias[p]);
+      if (starts.back() > 0) value += ops.sum_row(places.data(), hashes_, tables.w + p * hashes_ * tables.stride);
+      out[i * tables.count + p] = static_cast<double>(value);
+    }
   }
 }
 
@@ -189,6 +242,11 @@ template <class Number, class Real>
 template <class AnyRows>
 bool Predictor<Number, Real>::decide(const AnyRows& x, double* out, int threads, Interrupted interrupted) const {
   if (!all_finite(x, hash_.center)) return false;
+  if constexpr (requires { x.stride; })
+    if (walks_ && x.n <= kFewRows) {
+      decide_few(x, out);
+      return true;
+    }
   const int64_t most = std::min({x.n, kRowsTogether, std::max<int64_t>(1, kSamplesTogether / samples_)}),
                 problems = weights_.tables.count;
   std::vector<uint32_t> found((most * hashes_));

@@ -82,7 +82,7 @@ void walk_row(const Forest& f, const double* row, int64_t outputs, double* sums)
       moved = 0;
       for (int64_t i = 0; i < kTogether; ++i) {
         const TreeNode& node = f.nodes[at[i]];
-        const int32_t next = node.left + !(row[node.column / kTreeBlock] <= node.threshold);
+        const int32_t next = node.left + !(row[static_cast<uint32_t>(node.column) / kTreeBlock] <= node.threshold);
         moved |= next ^ at[i];
         at[i] = next;
       }

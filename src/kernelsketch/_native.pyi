@@ -277,10 +277,10 @@ def csv_delimiter(delimiter: str) -> bool: ...
 def distinct_texts(text: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], at: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> tuple[Annotated[NDArray[numpy.int64], dict(shape=(None,))], Annotated[NDArray[numpy.int64], dict(shape=(None,))]]: ...
 
 @overload
-def csv_parse(text: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], *, delimiter: str, label: int | None, values: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device='cpu')], labels: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')] | None = None, label_at: Annotated[NDArray[numpy.int64], dict(shape=(None, None), device='cpu')] | None = None, threads: int) -> CsvTaken: ...
+def csv_parse(text: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], *, delimiter: str, label: int | None, values: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device='cpu')], labels: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')] | None = None, label_at: Annotated[NDArray[numpy.int64], dict(shape=(None, None), device='cpu')] | None = None, left_out: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, threads: int) -> CsvTaken: ...
 
 @overload
-def csv_parse(text: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], *, delimiter: str, label: int | None, values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], labels: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')] | None = None, label_at: Annotated[NDArray[numpy.int64], dict(shape=(None, None), device='cpu')] | None = None, threads: int) -> CsvTaken: ...
+def csv_parse(text: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], *, delimiter: str, label: int | None, values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], labels: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')] | None = None, label_at: Annotated[NDArray[numpy.int64], dict(shape=(None, None), device='cpu')] | None = None, left_out: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, threads: int) -> CsvTaken: ...
 
 class LibsvmParsed:
     @property
@@ -379,6 +379,11 @@ class Trees:
 def trees_decide(isa: str, features: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu', writable=False)], trees: Trees, out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], threads: int) -> None:
     """
     Fill `out` (rows, outputs) with the baseline plus the values of the leaves that rows reach.
+    """
+
+def tree_shapley(features: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu', writable=False)], background: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu', writable=False)], trees: Trees, owners: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], threads: int) -> None:
+    """
+    Fill `out` (rows, columns times outputs) with Shapley values against background rows.
     """
 
 class RowReader:

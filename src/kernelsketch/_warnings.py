@@ -10,7 +10,10 @@ import sys
 import warnings
 
 # The package itself, the libraries whose methods call its estimators, and the wrappers of the standard library.
-PASSED_OVER = frozenset({"kernelsketch", "sklearn", "joblib", "pyspark", "shap", "contextlib", "functools"})
+PASSED_OVER = frozenset(
+    {"kernelsketch", "sklearn", "joblib", "pyspark", "contextlib", "functools"}
+    | {"imblearn", "mapie", "mlflow", "optuna", "optuna_integration", "shap", "skrub"}
+)
 
 
 def warn_user(message: str, category: type[Warning] = UserWarning) -> None:

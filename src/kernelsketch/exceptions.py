@@ -12,7 +12,7 @@
 
 Each class also derives from the built-in error (in parentheses) that users of Python and scikit-learn expect.
 Their messages show values as Python writes them, ``0.0`` rather than ``np.float64(0.0)``. The warnings are
-``ScaleWarning``, ``ColumnWarning``, ``RowsWarning`` and ``RangeWarning`` (UserWarning).
+``ScaleWarning``, ``ColumnWarning``, ``RowsWarning``, ``InterruptWarning`` and ``RangeWarning`` (UserWarning).
 
 ``error.parameter`` is the name of the parameter that an error is about, or None. A message may mention parameters as
 ``Setting``, which the command line shows as the options that set them::
@@ -153,6 +153,10 @@ class RowsWarning(UserWarning):
 
     The warning says what it was seen by, and what to do.
     """
+
+
+class InterruptWarning(UserWarning):
+    """Ctrl-C came during a fit with ``on_interrupt="keep"``, which ends early with what it has."""
 
 
 class RangeWarning(UserWarning):

@@ -132,3 +132,28 @@ def test_bad_input(command, files, tmp_path, monkeypatch, more, status, words):
     assert words in " ".join(found.output.split())
     assert (tmp_path / "out.jsonl").read_text() == "before"
     assert len(DocumentCollection("known")) == 0
+
+
+def test_folders_of_parts(command, tmp_path):
+    """Two folders of JSONL, as Spark writes them: the parts are the files."""
+    for name, texts in (("old", OLD), ("new", NEW)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "_SUCCESS").touch()
+        for part in range(3):
+            write(tmp_path / name / f"part-{part}.jsonl", texts[part::3])
+    known, matches = tmp_path / "known.jsonl", tmp_path / "matches.jsonl"
+    folders = tmp_path / "new", "--against", tmp_path / "old"
+    command("dedup", *folders, "-o", known, "--matches", matches, "--text", "body", "-t", THRESHOLD)
+    assert len(lines_of(matches)) == KNOWN.sum()
+    assert {json.loads(line)["source"] for line in lines_of(matches)} <= {
+        str(tmp_path / "old" / f"part-{part}.jsonl") for part in range(3)
+    }
+    pattern = str(tmp_path / "new" / "part-*.jsonl")
+    command(
+        "dedup", pattern, "--against", tmp_path / "old", "-o", tmp_path / "b.jsonl", "--text", "body", "-t", THRESHOLD
+    )
+    assert lines_of(tmp_path / "b.jsonl") == lines_of(known)
+    made = command("dedup", tmp_path / "old", "--against", tmp_path / "c", "--append", "-o", tmp_path / "o.jsonl", *more)
+    assert "documents to the collection" in made.output
+    found = command("dedup", tmp_path / "c", "-o", tmp_path / "d.jsonl", status=1)
+    assert "is a collection of documents: name it with --against" in found.output

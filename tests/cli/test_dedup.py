@@ -122,7 +122,10 @@ def test_clusters_pairs_and_report(command, tmp_path):
     assert {joined[int(pair["document"][1:])] for pair in pairs} == set(joined[~keep].tolist())
     page = outputs["report.html"].read_text()
     assert "<mark>" in page
-    assert page.count('class="pair"') == 12
+    sizes = sorted(((stays == i).sum() for i in set(stays[~keep].tolist())), reverse=True)
+    heads = re.findall(r"<summary>(d\d+) stays, (\d+) goe?s?</summary>", page)
+    assert [int(count) + 1 for _, count in heads] == sizes[:20]
+    assert sum(len(names.split(", ")) for names in re.findall("as another one: (.*?)</p>", page)) > 0
     assert "http" not in re.sub(r'xmlns="[^"]*"', "", page)
 
 
@@ -342,7 +345,7 @@ def test_one_and_many(command, tmp_path):
         "documents  4, of which 3 stay and 1 goes",
         "skipped    1 record without a text, which stays",
         "empty      1 document without a word, which stays",
-        "equal      1 document has the same shingles as an earlier one",
+        "equal      1 document has the same shingles as another one of the cluster",
     ):
         assert line in found
     source.write_text('{"text": "one text"}\n')
@@ -476,3 +479,56 @@ def test_jsonl_with_line_ends_of_old_files_says_what_to_do(command, tmp_path):
     found = command("dedup", tmp_path / "in.jsonl", "-o", tmp_path / "out.jsonl", status=1)
     assert "line 1 is not JSON" in found.output
     assert "Its lines seem to end with CR: end them with LF" in " ".join(found.output.split())
+
+
+def test_why_documents_go(command, tmp_path):
+    """Copies of a document that went count as equal, and links of a chain as chained: in summary, JSON and report."""
+    words = [f"w{i}" for i in range(40)]
+    chain = [" ".join(words[i : i + 20]) for i in (0, 4, 8)]  # neighbours have 16 of 24 words in common
+    texts = [*chain, chain[1].upper(), chain[1], chain[2] + "!", chain[0], "quite another text of seven words here", ""]
+    source = write(tmp_path / "in.jsonl", texts)
+    run = ("dedup", source, "--text", "body", "--id", "doc", "--ngram", 1, "-t", 0.6, "-o", tmp_path / "out.jsonl")
+    facts = json.loads(command(*run, "--json").stdout)
+    assert (facts["go"], facts["equal"], facts["chained"]) == (6, 4, 1)
+    report = tmp_path / "report.html"
+    shown = command(*run, "--report", report).stderr
+    page = report.read_text()
+    for line in (
+        "4 documents have the same shingles as another one of the cluster",
+        "1 document goes by chains, with a similarity below 0.6 to the one that stays; --how star keeps them",
+    ):
+        assert line in shown
+        assert line in page
+    assert "<summary>d0 stays, 6 go</summary>" in page
+    assert "With the same shingles as another one: d3, d4, d5, d6" in page
+    assert re.findall(r"(d\d) goes: similarity (\d.\d+)", page) == [("d1", "0.667"), ("d2", "0.429")]
+    bars = dict(re.findall(r"<dt>(.*?)</dt>.*?([\d.]+) %", page.split("Similarities", 1)[1].replace("\n", "")))
+    assert bars == {"the same shingles as another": "66.7", "0.6 to 0.7": "16.7", "0.4 to 0.5": "16.7"}
+    facts = json.loads(command(*run, "--how", "star", "--json").stdout)
+    assert (facts["go"], facts["equal"], facts["chained"]) == (5, 4, 0)
+    assert "by chains" not in command(*run, "--how", "star").stderr
+    facts = json.loads(command(*run, "--keep", "longest", "--json").stdout)
+    assert (facts["go"], facts["equal"]) == (6, 4)
+
+
+def test_formats_that_are_named(command, tmp_path):
+    """Lines of text, and JSONL whose name does not tell."""
+    source, output = tmp_path / "notes.txt", tmp_path / "out.txt"
+    source.write_bytes("\n".join([*TEXTS, TEXTS[0]]).encode())
+    command("dedup", source, "-t", 0.6, "-o", output)
+    kept = [text for text, stays in zip(TEXTS, KEEP, strict=True) if stays]
+    assert output.read_text(encoding="utf-8").splitlines() == kept
+    written = write(tmp_path / "in.jsonl")
+    odd = written.rename(tmp_path / "in.data")
+    command("dedup", odd, "--format", "jsonl", "--text", "body", "-t", 0.6, "-o", tmp_path / "out.jsonl")
+    assert len(lines_of(tmp_path / "out.jsonl")) == KEEP.sum()
+    assert "which have no field 'doc'" in command("dedup", source, "--id", "doc", "-o", output, status=1).stderr
+    assert "the format of the input, lines" in command("dedup", source, "-o", tmp_path / "o.csv", status=1).stderr
+    assert "--format" in command("dedup", source, "--format", "npz", "-o", output, status=2).stderr
+    listed = tmp_path / "list.data"
+    listed.write_text('[{"text": "one"},\n {"text": "two"}]')
+    assert "holds JSON" in command("dedup", listed, "-o", output, status=1).stderr
+    table = tmp_path / "table.data"
+    table.write_text("id,text\n1,one two\n2,one two\n")
+    command("dedup", table, "-o", tmp_path / "table.csv")  # a column is called text
+    assert (tmp_path / "table.csv").read_text() == "id,text\n1,one two\n"

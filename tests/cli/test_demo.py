@@ -74,13 +74,21 @@ def test_demo_prints_a_table_and_names_its_winners():
 
     found = CliRunner(env={"COLUMNS": "80"}).invoke(app, ["demo", "--rows", "400"])
     assert found.exit_code == 0, found.output
-    assert max(map(len, found.output.splitlines())) <= 80
+    assert max(map(len, found.stdout.splitlines())) <= 80
     number = r"([\d.]+)"
     row = rf"│ ([\w() ]+?) +│ +{number} │ +{number} │ +{number} s │ +{number} µs │"
     table = {name: list(map(float, numbers)) for name, *numbers in re.findall(row, found.output)}
     assert list(table) == NAMES
     assert min(accuracy for accuracy, *_ in table.values()) > 70
     text = " ".join(found.output.split())
+    names = re.findall(r"^(base value|output|90 % interval|\d others) ", found.output, re.MULTILINE)
+    assert names[:3] == ["base value", "8 others", "output"]
+    assert names[3:] == ["base value", "7 others", "output", "90 % interval"]
+    assert found.output.count("●") == 5
+    chance, label = re.search(r"is repaid with a probability of (\d+) %\..* of the loans: (\w+)", text).groups()
+    assert label == ("repaid" if int(chance) > 50 else "default")
+    value, low, high = re.search(r"predicts ([\d,]+), and ([\d,]+) to ([\d,]+) for 90 %", text).groups()
+    assert int(low.replace(",", "")) < int(value.replace(",", "")) < int(high.replace(",", ""))
     for column, sign, praise in ((0, -1, "has the highest accuracy"), (1, 1, "has the lowest log-loss")):
         winner = re.search(rf"([\w()]+(?: \(RBF\))?) {praise}", text)[1]
         assert table[winner][column] == sign * min(sign * numbers[column] for numbers in table.values())
@@ -109,3 +117,20 @@ def test_write_replaces_no_file_of_another(command, tmp_path):
     (tmp_path / "articles.jsonl").unlink()
     for _ in range(2):
         command("demo", "--write", tmp_path)
+
+
+def test_json(command, tmp_path):
+    found = json.loads(command("demo", "--write", tmp_path, "--json").stdout)
+    assert {"path": str(tmp_path / "loans.csv"), "content": "2,000 rows"} in found["files"]
+    lines = (tmp_path / "loans.csv").read_text().splitlines()
+    loans = make_loans(3000)
+    assert lines[0].split(",") == [*loans.names, "outcome"]
+    assert [line.rsplit(",", 1)[1] for line in lines[1:]] == loans.y[:2000].tolist()
+    missing = [[not cell for cell in line.split(",")[:-1]] for line in lines[1:]]
+    assert np.array_equal(missing, np.equal(loans.X[:2000], None))
+
+
+def test_json_of_the_comparison(command):
+    found = json.loads(command("demo", "--rows", 300, "--json", "-q").stdout)
+    assert [one["model"] for one in found["models"]] == NAMES
+    assert all(0.6 < one["accuracy"] <= 1 and one["log_loss"] > 0 for one in found["models"])

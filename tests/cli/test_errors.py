@@ -80,8 +80,9 @@ CASES = {
         ["convert", "table.csv", "out.svm"],
         (
             1,
-            "table.csv, line 2, column 3 ('kind'): 'x' is not a number. Encode it, or name the column of labels with "
-            "--label.",
+            "table.csv, line 2, column 3 ('kind'): 'x' is not a number. Encode the column, for example with "
+            "sklearn.preprocessing.OneHotEncoder, leave it out with --drop kind, or name it with --label if it has the "
+            "labels.",
         ),
     ),
     "ids from 0": (

@@ -125,9 +125,12 @@ def test_metrics_of_probabilities(command, digits, tmp_path, small_blocks, tabul
     assert re.search(rf"calibration error +{facts['calibration_error']:.4f}", shown)
 
 
-def test_models_without_probabilities_have_no_metrics_of_them(command, files, half):
+def test_models_without_probabilities_have_no_metrics_of_them(command, files, digits, half):
     facts = json.loads(command("evaluate", *files["svm"], "-m", half[1], "--json").stdout)
-    assert not {"log_loss", "auc", "calibration_error"} & set(facts)
+    assert not {"log_loss", "baseline_log_loss", "calibration_error"} & set(facts)
+    X, y = digits
+    scores = half[0].decision_function(X)
+    assert facts["auc"] == pytest.approx(np.mean([roc_auc_score(y == k, scores[:, k]) for k in range(10)]))
 
 
 def test_unknown_labels_and_a_single_class(command, digits, tmp_path):

@@ -17,13 +17,15 @@ from kernelsketch import GCWSClassifier, GCWSIndex
 from kernelsketch.cli._file_roles import FileRole, role_of
 from kernelsketch.cli._main import COMMANDS
 from kernelsketch.formats import write_rows
+from kernelsketch.text import Shingles
 
+TEXTS = ("texts.jsonl", "texts.safetensors")
 READ, WRITTEN = FileRole.READ, FileRole.WRITTEN
 
 # A command line of each command: the name of a parameter, as messages have it, and its value. Files that are read have
 # the names of the fixture ``folder``.
 LINES = {
-    "train": {"INPUT": "rows.svm", "--model": "new.safetensors"},
+    "train": {"INPUT": "rows.svm", "--model": "new.safetensors", "--continue": "model.safetensors"},
     "predict": {"INPUT": "rows.svm", "--model": "model.safetensors", "--output": "new.txt"},
     "evaluate": {"INPUT": "rows.svm", "--model": "model.safetensors", "--report": "new.html"},
     "export": {"MODEL": "model.safetensors", "--output": "new.h"},
@@ -37,20 +39,25 @@ LINES = {
         "--report": "new.html",
     },
     "index build": {"INPUT": "rows.svm", "--index": "new.safetensors"},
-    "index query": {"INPUT": "rows.svm", "--index": "index.safetensors", "--output": "new.tsv"},
+    "index query": {
+        "INPUT": "texts.jsonl",
+        "--index": "texts.safetensors",
+        "--output": "new.tsv",
+        "--new": "new.jsonl",
+    },
     "index dedup": {"INPUT": "rows.svm", "--output": "new.tsv"},
     "hash": {"INPUT": "rows.svm", "OUTPUT": "new.svm"},
     "kernel": {"INPUT": "rows.svm", "OTHER": "other.svm", "--output": "new.csv"},
     "convert": {"INPUT": "rows.svm", "OUTPUT": "new.svm"},
+    "info": {"INPUT": "model.safetensors", "--upgrade": "new.safetensors"},
 }
 # How a command learns the format of an output whose name is that of an input.
 FORMATS = {"kernel": ("--to", "csv"), "hash": ("--to", "libsvm"), "convert": ("--to", "libsvm")}
-WITHOUT_OUTPUTS = {"info"}
 OWN_NAMES = {"demo"}  # writes files of its own names to a folder
 # Parameters of text that name no file, and folders in which no file has a name that the user chose.
 NO_FILES = {
-    *("label", "delimiter", "memory", "text", "id", "keep", "name"),
-    *("temp_dir", "write", "groups", "time", "scoring", "threshold"),
+    *("label", "sample_weight", "encoding", "delimiter", "memory", "text", "id", "keep", "name"),
+    *("temp_dir", "write", "groups", "time", "scoring", "threshold", "positive"),
 }
 
 
@@ -75,9 +82,9 @@ def roles(name):
     for parameter in parameters_of(dict(functions())[name]):
         if role_of(parameter) is not None:
             (info,) = [part for part in parameter.annotation.__metadata__ if hasattr(part, "metavar")]
-            found["--" + parameter.name if isinstance(info, typer.models.OptionInfo) else info.metavar] = role_of(
-                parameter
-            )
+            names = (info.default, *(info.param_decls or ()))  # typer takes the first one for the default
+            name = next((name for name in names if str(name).startswith("--")), info.metavar)
+            found[name] = role_of(parameter)
     return found
 
 
@@ -106,6 +113,7 @@ def folder(tmp_path, monkeypatch):
     GCWSClassifier(8).fit(X, y).save("model.safetensors")
     GCWSIndex(n_tables=2).fit(X).save("index.safetensors")
     Path("more.jsonl").write_text('{"text": "eight"}\n')
+    GCWSIndex(n_tables=2, shingles=Shingles(2)).fit(["one two three", "four five six"]).save("texts.safetensors")
     Path("texts.jsonl").write_text('{"text": "one two three four five six"}\n{"text": "seven"}\n')
     return tmp_path
 
@@ -116,7 +124,7 @@ def contents(folder):
 
 def test_every_command_is_here():
     named = {name for name, _ in functions()}
-    assert named == {*LINES, *WITHOUT_OUTPUTS, *OWN_NAMES}
+    assert named == {*LINES, *OWN_NAMES}
     for name in named - OWN_NAMES:
         found = set(roles(name).values())
         assert (WRITTEN in found) == (name in LINES), name
@@ -199,7 +207,7 @@ def test_names_that_differ_in_case(command, folder):
     """They are one file or two, as the file system has it."""
     same = os.path.exists("ROWS.SVM")
     line = LINES["predict"] | {"--output": "ROWS.SVM"}
-    command(*words("predict", line), status=2 if same else 0)
+    command(*words("predict", line), "--to", "text", status=2 if same else 0)
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/null"), reason="a device of POSIX")
@@ -308,7 +316,7 @@ def test_an_output_without_a_folder_is_refused_first(command, folder, name):
         "other.svm",
         "model.safetensors",
         "index.safetensors",
-        "texts.jsonl",
+        *TEXTS,
         "more.jsonl",
     }
 
@@ -319,3 +327,14 @@ def test_a_pipe_is_no_output(command, folder):
     for name, output in product(("predict", "index query"), ("pipe", "./pipe")):
         found = command(*words(name, LINES[name] | {"--output": output}), status=1)
         assert "It is a device or a pipe" in found.stderr
+
+
+def test_files_that_a_pattern_or_a_folder_stands_for(command, folder):
+    (folder / "parts").mkdir()
+    (folder / "parts" / "part-0.svm").write_bytes((folder / "rows.svm").read_bytes())
+    before = contents(folder / "parts")
+    for output in ("parts/part-0.svm", "parts/new.svm"):
+        message = "choose another" if output.endswith("new.svm") else "are the same file"
+        shown = command("hash", "parts/part-*.svm", "parts", output, "--to", "libsvm", "-k", 4, status=2).stderr
+        assert message in shown
+    assert contents(folder / "parts") == before

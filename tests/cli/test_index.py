@@ -36,7 +36,7 @@ def test_an_index_that_will_be_too_large_is_refused_before_it_grows(monkeypatch)
                 self.rows += X.shape[0]
                 yield RowBlock(X, None)
 
-    index, task = GCWSIndex(n_tables=0, n_components=64), Build(input="rows", index=Path("i"), memory="1GB")
+    index, task = GCWSIndex(n_tables=0, n_components=64), Build(inputs=["rows"], index=Path("i"), memory="1GB")
     monkeypatch.setattr(work, "memory_left", lambda running: 1_000_000 + work.STEPS)
     with pytest.raises(InputError, match=r"index of 100,050 rows: pass --memory .*GB or more, or --codes-only"):
         work._indexed(index, Blocks([np.eye(50), np.ones((100_000, 50))]), task, None)
@@ -239,8 +239,8 @@ def test_texts_are_rows_of_shingles(command, tmp_path):
     pairs = [line.split("\t")[:2] for line in found.stdout.splitlines()[1:]]
     assert ["0", "5"] in pairs
     assert len(pairs) == 7
-    assert "name the field of the texts" in command("index", "query", source, "-i", index, status=2).output
-    assert "pass --text too" in command("index", "dedup", source, "--ngram", 3, status=2).output
+    assert "pass --text" in command("index", "query", source, "-i", index, status=1).output
+    assert "--ngram applies to texts" in command("index", "dedup", source, "--ngram", 3, status=2).output
     source.write_text('{"body": 1}\n')
     assert "is 1, not a text" in command("index", "dedup", source, "--text", "body", status=1).output
 
@@ -269,7 +269,7 @@ def test_records_without_a_text(command, tmp_path):
     found = command(*pairing, "--on-error", "skip")
     assert [line.split("\t")[:2] for line in found.stdout.splitlines()[1:]] == [["2", "4"]]
     assert "4 records without a text" in found.stderr
-    assert "pass --text too" in command("index", "dedup", source, "--on-error", "skip", status=2).output
+    assert "--on-error applies to texts" in command("index", "dedup", source, "--on-error", "skip", status=2).output
 
 
 @pytest.mark.parametrize("wanted", [("-n", 3), ("-n", 400), ("--threshold", 0.01)])

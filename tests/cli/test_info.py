@@ -1,9 +1,13 @@
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from kernelsketch import GCWS, GCWSClassifier, GCWSRegressor
+from kernelsketch import GCWS, GCWSClassifier, GCWSRegressor, GCWSTabularClassifier, load_model
+from kernelsketch.formats import open_rows
+from kernelsketch.storage import load_file, save_file
+from kernelsketch.tabular import TABULAR_SCHEMA
 
 
 def facts(command, *args):
@@ -87,3 +91,73 @@ def test_the_content_decides_not_the_name(command, digits, tmp_path):
     assert json.loads(command("info", tmp_path / "codes", "--json").stdout)["kind"] == "codes"
     GCWSClassifier(8).fit(*digits).save(tmp_path / "m.safetensors")
     assert len(command("predict", tmp_path / "codes", "-m", tmp_path / "m.safetensors").stdout.split()) == 600
+
+
+@pytest.fixture(scope="module")
+def table(iris):
+    frame, _ = iris
+    X = frame.drop(columns="kind")
+    return X, GCWSTabularClassifier("quick").fit(X, frame["kind"])
+
+
+class TestVersions:
+    """Whether a file is current, what it lacks, what a model can do, and the upgrade."""
+
+    def old(self, model, path):
+        """Write the file of a table model as version 3 did: without intervals and rows for explanations."""
+        model.save(path)
+        header, tensors = load_file(path, TABULAR_SCHEMA, lambda header, tensors: (header, tensors))
+        own = ("format", "format_version", "sha256", "header_sha256")
+        kept = {key: value for key, value in header.items() if key not in own}
+        older = {key: value for key, value in tensors.items() if not key.startswith(("intervals.", "background."))}
+        save_file(path, replace(TABULAR_SCHEMA, version=3), kept, older)
+
+    def test_an_older_file_and_its_upgrade(self, command, table, tmp_path):
+        X, model = table
+        old, new = tmp_path / "old.safetensors", tmp_path / "new.safetensors"
+        self.old(model, old)
+        before = old.read_bytes()
+        found = facts(command, old)
+        assert (found["file_version"], found["current_version"], found["is_current"]) == (3, 4, False)
+        assert found["lacks"] == ["rows for explanations, intervals, choices about columns, thresholds, counts"]
+        assert found["can"] == ["predict", "predict --proba", "predict --explain"]
+        shown = command("info", old).stdout
+        assert "3, but 4 is current" in shown
+        assert f"kernelsketch info {old} --upgrade NEW; to get what the file lacks, train again" in shown
+        assert f"written to {new}" in command("info", old, "--upgrade", new).stdout
+        found = facts(command, new)
+        assert (found["file_version"], found["is_current"], found["lacks"]) == (4, True, None)
+        assert "file version" in command("info", new).stdout
+        np.testing.assert_array_equal(load_model(new).predict_proba(X), load_model(old).predict_proba(X))
+        assert old.read_bytes() == before
+        assert "are the same file" in command("info", old, "--upgrade", old, status=2).stderr
+
+    def test_current_files(self, command, table, digits, files, tmp_path):
+        _, model = table
+        path = tmp_path / "m.safetensors"
+        model.save(path)
+        expected = ["predict", "predict --proba", "predict --explain", "predict --interval"]
+        assert facts(command, path)["can"] == expected
+        assert "4, current" in command("info", path).stdout
+        GCWSClassifier(8).fit(*digits).save(path)
+        found = facts(command, path)
+        assert (found["can"], found["trained_rows"]) == (["predict", "train --continue"], 600)
+        GCWSClassifier(8, probability="calibrated").fit(*digits).save(path)
+        assert facts(command, path)["can"] == ["predict", "predict --proba"]
+        GCWSRegressor(8).fit(*digits).save(path)
+        assert facts(command, path)["can"] == ["predict", "train --continue"]
+        command("hash", *files["svm"], path, "-k", 8)
+        assert facts(command, path)["is_current"]
+        command("info", path, "--upgrade", tmp_path / "again.safetensors")
+        blocks = []
+        for name in (path, tmp_path / "again.safetensors"):
+            with open_rows(name) as rows:
+                blocks += rows
+        np.testing.assert_array_equal(*(block.X.packed for block in blocks))
+        np.testing.assert_array_equal(*(block.y for block in blocks))
+        command("index", "build", *files["npz"], "-i", path, "--n-tables", 4)
+        assert facts(command, path)["file_version"] == 1
+        command("info", path, "--upgrade", tmp_path / "again.safetensors")
+        assert (tmp_path / "again.safetensors").read_bytes() == path.read_bytes()
+        found = command("info", *files["svm"], "--upgrade", tmp_path / "x", status=2).stderr
+        assert "kernelsketch convert writes rows in another format" in " ".join(found.split())

@@ -1,4 +1,5 @@
 import io
+import json
 
 import numpy as np
 import pytest
@@ -86,3 +87,9 @@ def test_columns_are_matched_by_their_names(command, tmp_path):
         assert message in command("kernel", test, train, status=1).output.replace("\n", " ")
     test.write_text("5,1,0\n")  # without names
     command("kernel", test, train)
+
+
+def test_json(command, files, tmp_path):
+    found = json.loads(command("kernel", *files["svm"], "-o", tmp_path / "k.npy", "--json").stdout)
+    assert (found["kernel"], found["rows"], found["columns"]) == ("gmm", 600, 600)
+    assert found["bytes"] == (tmp_path / "k.npy").stat().st_size

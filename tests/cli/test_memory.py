@@ -167,3 +167,25 @@ def test_train_counts_all_rows_and_categories_of_a_table_that_fits_in_a_buffer(t
     assert status == 1
     assert "is too small to train on 60,000 rows: pass --memory" in said
     assert "--effort" not in said
+
+
+@linux
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_a_sample_of_parts_that_do_not_fit(tmp_path, kind):
+    """Of 400,000 rows with categories and gaps in four files, which need more memory than there is."""
+    pandas, rng, n = pytest.importorskip("pandas"), np.random.default_rng(0), 100_000
+    (tmp_path / "parts").mkdir()
+    for number in range(4):
+        frame = pandas.DataFrame({f"x{j}": rng.normal(size=n).round(3) for j in range(5)})
+        frame["city"] = rng.choice(["Paris", "Rome", "Oslo", None], n)
+        frame["y"] = np.where(frame["x0"] + (frame["city"] == "Rome") > 0.3, "yes", "no")
+        path = tmp_path / "parts" / f"part-{number}.{kind}"
+        frame.to_csv(path, index=False) if kind == "csv" else frame.to_parquet(path, index=False)
+    train = ("train", tmp_path / "parts", "--label", "y", "--effort", "quick", "-m", tmp_path / "m.safetensors", "-q")
+    status, said, _ = run(*train, "--memory", "450MB")
+    assert status == 1
+    assert "--sample " in said
+    status, said, peak = run(*train, "--memory", "450MB", "--sample", 3000)
+    assert (status, said) == (0, "")
+    assert peak <= 450_000_000

@@ -37,9 +37,9 @@ def test_predictions(command, files, tmp_path):
     assert "out\\udcff.txt" in found.output
     assert set(output.read_text().splitlines()) == {"a\\ud800", "b\\udce9"}
     command("predict", rows, "-m", model, "--scores", "-o", output, "-q")
-    assert output.read_text().startswith("label\tb\\udce9\n")
+    assert output.read_text().startswith("prediction\tscore_b\\udce9\n")
     lines = command("predict", rows, "-m", model, "--json", "-q").stdout.splitlines()
-    assert {json.loads(line)["label"] for line in lines} == set(LABELS)
+    assert {json.loads(line)["prediction"] for line in lines} == set(LABELS)
 
 
 def test_facts_and_reports(command, files, tmp_path):

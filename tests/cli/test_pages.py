@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 from kernelsketch.cli import _report
-from kernelsketch.cli._dedup_report import Example, dedup_page
+from kernelsketch.cli._dedup_report import Cluster, Member, dedup_page
+from kernelsketch.cli._dedup_results import Departures
+from kernelsketch.cli._ranking import Ranking
 from kernelsketch.cli._report import report_page
 from kernelsketch.cli._svg import bars, matrix
 
@@ -26,21 +28,46 @@ def evaluation(n, monkeypatch):
     labels = [*range(n - 1), LONG]
     facts = {
         "rows": 12 * n,
-        "classes": [{"label": label, "rows": 12, "precision": 1.0, "recall": 0.9, "f1": None} for label in labels],
+        "positive": LONG if n == 2 else None,
+        "classes": [
+            {"label": label, "rows": 12, "precision": 1.0, "recall": 0.9, "f1": None, "auc": 0.9}
+            | {"average_precision": 0.8}
+            for label in labels
+        ],
+        "slices": [{"column": LONG, "kind": "values", "slices": [slice_of(LONG), slice_of(None)]}],
         "confusion": (12_345 * np.eye(n, dtype=int)).tolist(),
         "calibration": [{"predicted": x, "observed": x, "rows": 7} for x in (0.0, 0.4, 1.0)],
     }
-    return report_page("m.safetensors", "x.csv", SimpleNamespace(columns_=columns), facts, LINES, [])
+    return report_page("m.safetensors", "x.csv", SimpleNamespace(columns_=columns), facts, LINES, scores_of(n))
+
+
+def slice_of(value):
+    names = ("accuracy", "log_loss", "observed", "predicted")
+    scores = {f"{name}{end}": 0.5 for name in names for end in ("", "_standard_error")}
+    return {"value": value, "rows": 12, "few_rows": True, **scores}
+
+
+def scores_of(n):
+    """Values of rows, and which class is the positive one."""
+    ranking, y = Ranking(n, 10**6), np.arange(12 * n) % n
+    values = np.random.default_rng(0).normal(size=(12 * n, n)) + np.eye(n)[y]
+    ranking.add(y, values[:, 1] if n == 2 else values, np.ones(len(y)))
+    return SimpleNamespace(ranking=ranking, positive=1 if n == 2 else None)
 
 
 def numbers(monkeypatch):
     facts = {"rows": 2}
-    return report_page("m.safetensors", "x.csv", object(), facts, LINES, [(-1e6, -2e6), (3e6, 4e6)])
+    return report_page(
+        "m.safetensors", "x.csv", object(), facts, LINES, SimpleNamespace(points=[(-1e6, -2e6), (3e6, 4e6)])
+    )
 
 
 def near_duplicates(monkeypatch):
-    pair = Example("a", "b", 0.9, f"one {LONG * 3} two", f"one {LONG * 3} three")
-    return dedup_page(["in.jsonl"], {"documents": "9, of which 3 stay"}, np.array([2, 3]), np.array([1, 0.9]), [pair])
+    gone = [Member("b" * 200, f"one {LONG * 3} three", 0.9)]
+    cluster = Cluster("a", f"one {LONG * 3} two", 120, gone, 8, ["c" * 90, "d"], 9)
+    went = Departures(*(np.array(mask, bool) for mask in ([0, 1, 1, 1], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1])))
+    similarity = np.array([1, 1, 0.9, 0.4])
+    return dedup_page(["in.jsonl"], {"documents": "9, of which 3 stay"}, np.array([2, 3]), similarity, went, [cluster])
 
 
 PAGES = {
@@ -68,7 +95,7 @@ def test_counts_fit_their_cells(n, shown):
 
 
 def test_a_title_names_a_few_files():
-    page = dedup_page([f"{i}.jsonl" for i in range(9)], {}, np.array([]), np.array([]), [])
+    page = dedup_page([f"{i}.jsonl" for i in range(9)], {}, np.array([]), np.array([]), None, [])
     assert "<h1>Near-duplicates in 0.jsonl, 1.jsonl, 2.jsonl, 6 more</h1>" in page
 
 

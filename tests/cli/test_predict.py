@@ -1,5 +1,6 @@
 import gzip
 import json
+import re
 import subprocess
 import sys
 
@@ -9,6 +10,9 @@ import pytest
 
 from kernelsketch import GCWSClassifier, GCWSRegressor, GCWSTabularClassifier, GCWSTabularRegressor, load_model
 from kernelsketch.cli import _file_predictor, _hashing
+from kernelsketch.cli._explanation_columns import ExplanationColumns
+from kernelsketch.cli._file_predictor import FilePredictor
+from kernelsketch.cli.commands.predict import Predict
 
 
 @pytest.fixture(scope="module")
@@ -97,14 +101,21 @@ class TestColumns:
     def test_probabilities(self, command, iris, trained):
         frame, path = iris
         found = command("predict", path, "--label", "kind", "-m", trained, "--proba").stdout.splitlines()
-        assert found[0].split("\t") == ["label", "setosa", "versicolor", "virginica"]
+        assert found[0].split("\t") == [
+            "prediction",
+            "probability_setosa",
+            "probability_versicolor",
+            "probability_virginica",
+        ]
         expected = load_model(trained).predict_proba(frame.drop(columns="kind"))
         values = np.array([line.split("\t")[1:] for line in found[1:]], float)
         np.testing.assert_allclose(values, expected, atol=1e-6)
         lines = command("predict", path, "--label", "kind", "-m", trained, "--proba", "--json").stdout.splitlines()
         parts = [json.loads(line) for line in lines]
-        assert [part["label"] for part in parts] == load_model(trained).predict(frame.drop(columns="kind")).tolist()
-        assert list(parts[0]["probabilities"].values()) == expected[0].tolist()
+        assert [part["prediction"] for part in parts] == load_model(trained).predict(
+            frame.drop(columns="kind")
+        ).tolist()
+        assert list(parts[0].values())[1:] == expected[0].tolist()
 
 
 def test_two_classes_have_one_score(command, digits, files, tmp_path):
@@ -112,12 +123,12 @@ def test_two_classes_have_one_score(command, digits, files, tmp_path):
     model = GCWSClassifier(64).fit(X, np.where(y < 5, -1.0, 1.0))
     model.save(tmp_path / "m.safetensors")
     found = command("predict", *files["npz"], "-m", tmp_path / "m.safetensors", "--scores").stdout.splitlines()
-    assert found[0] == "label\t1"
+    assert found[0] == "prediction\tscore_1"
     labels, scores = zip(*(line.split("\t") for line in found[1:]), strict=True)
     assert list(map(int, labels)) == model.predict(X).tolist()
     np.testing.assert_allclose(np.array(scores, float), model.decision_function(X), rtol=1e-5)
     found = command("predict", *files["npz"], "-m", tmp_path / "m.safetensors", "--json").stdout.splitlines()
-    assert [json.loads(line)["label"] for line in found] == model.predict(X).tolist()
+    assert [json.loads(line)["prediction"] for line in found] == model.predict(X).tolist()
 
 
 @pytest.mark.parametrize("format", ["svm", "csv", "npz"])
@@ -318,7 +329,7 @@ class TestExplain:
         model, rows = load_model(folder / "sold.safetensors"), frame[["size", "color", "noise"]]
         found = command("predict", folder / "sold.csv", "-m", folder / "sold.safetensors", "--explain", 2, "--json")
         lines, expected = [json.loads(line) for line in found.stdout.splitlines()], model.explain(rows)
-        assert [line["label"] for line in lines] == model.predict(rows).tolist()
+        assert [line["prediction"] for line in lines] == model.predict(rows).tolist()
         assert [line["output"] for line in lines] == expected.output.tolist()
         for line in lines:
             parts = [part["contribution"] for part in line["contributions"]]
@@ -332,7 +343,7 @@ class TestExplain:
         folder, _ = shop
         found = command("predict", folder / "sold.csv", "-m", folder / "sold.safetensors", "--explain", 2).stdout
         lines = [line.split("\t") for line in found.splitlines()]
-        assert lines[0] == ["label", "log-odds of yes", "base", "column 1", "column 2", "others"]
+        assert lines[0] == ["prediction", "log-odds of yes", "base", "column 1", "column 2", "others"]
         assert {len(line) for line in lines} == {6}
         assert len(lines) == 201
         assert any("color=blue green (" in line for line in found.splitlines())
@@ -347,20 +358,65 @@ class TestExplain:
         model = folder / "price.safetensors"
         options = ("--explain", 1, "--explain-by", "hashes")
         found = command("predict", folder / "price.csv", "-m", model, *options).stdout.splitlines()
-        assert found[0].split("\t") == ["value", "target", "base", "column 1", "others"]
+        assert found[0].split("\t") == ["prediction", "target", "base", "column 1", "others"]
         expected = load_model(model).predict(frame[["size", "color", "noise"]])
         assert [float(line.split("\t")[0]) for line in found[1:]] == expected.tolist()
         first = json.loads(
             command("predict", folder / "price.csv", "-m", model, *options, "--json").stdout.split("\n")[0]
         )
-        assert first["value"] == expected[0]
+        assert first["prediction"] == expected[0]
         assert "class" not in first
+
+    def test_rows_come_a_few_at_a_time_with_progress(self, command, shop, monkeypatch, tmp_path):
+        lines = (shop[0] / "sold.csv").read_text().splitlines()[:21]
+        (tmp_path / "sold.csv").write_text("\n".join(lines))
+        arguments = ("predict", tmp_path / "sold.csv", "-m", shop[0] / "sold.safetensors", "--explain", 2)
+        whole = command(*arguments)
+        assert "explaining" not in whole.stderr  # it takes less than five seconds
+        monkeypatch.setattr("kernelsketch.cli._progress.FIRST", 0.0)
+        monkeypatch.setattr("kernelsketch.cli._progress.SECONDS", 0.0)
+        monkeypatch.setattr("kernelsketch.cli._explanation_columns.SECONDS", 0.0)  # one row at a time
+        found = command(*arguments)
+        assert found.stdout == whole.stdout
+        lines = [line for line in found.stderr.splitlines() if line.startswith("explaining: ")]
+        assert re.match(r"explaining: 1 rows, [\d.,]+ rows per second, 5 %, about .+ left", lines[0])
+        assert [line.split(" ")[1] for line in lines[:20]] == [str(i + 1) for i in range(20)]
+        assert "explaining" not in command(*arguments, "--quiet").stderr
+
+    def test_rows_are_written_as_they_come(self, shop):
+        folder, _ = shop
+        predictor = FilePredictor(folder / "sold.safetensors", 1)
+        options = Predict(inputs=[str(folder / "sold.csv")], model=folder / "sold.safetensors", output="-")
+        shown, sizes = [], []
+
+        answers = ExplanationColumns(predictor, 2, "shapley", "jsonl", sizes.append)
+        with predictor.open(options.inputs, options, ignore_labels=True) as stream:
+            for block in stream:
+                for part, _ in predictor.parts(block):
+                    for columns in answers.pieces(part, 0, 0):
+                        shown.append((shown or [0])[-1] + len(columns["others"]))
+        assert shown == sizes
+        assert sizes[0] == 1
+        assert sizes[-1] == 200
+        assert len(sizes) > 2
+
+    def test_errors_name_the_row_of_the_file(self, command, shop, tmp_path):
+        text = (shop[0] / "price.csv").read_text().splitlines()
+        names, cells = text[0].split(","), text[101].split(",")
+        cells[names.index("noise")] = "inf"
+        (tmp_path / "bad.csv").write_text("\n".join([*text[:101], ",".join(cells), *text[102:]]))
+        arguments = ("predict", tmp_path / "bad.csv", "-m", shop[0] / "sold.safetensors")
+        expected = command(*arguments, status=1).stderr
+        assert "contains infinity (row 100)" in expected
+        found = command(*arguments, "--explain", 2, status=1).stderr
+        row, first = re.search(r"contains infinity \(row (\d+)\).* Row 0 is row (\d+) of .*bad.csv", found).groups()
+        assert int(row) + int(first) == 100
 
     def test_three_classes_explain_the_predicted_one(self, command, iris, tmp_path):
         model = tmp_path / "m.safetensors"
         command("train", iris[1], "--label", "kind", "--effort", "quick", "-m", model)
         lines = command("predict", iris[1], "-m", model, "--explain", 1, "--json").stdout.splitlines()
-        assert all(json.loads(line)["label"] == json.loads(line)["class"] for line in lines)
+        assert all(json.loads(line)["prediction"] == json.loads(line)["class"] for line in lines)
         assert json.loads(lines[0])["space"] == "log-probability"
 
     def test_what_cannot_be(self, command, files, model, shop):
@@ -392,25 +448,25 @@ class TestIntervals:
         model = load_model(path.parent / "size.safetensors")
         common = ("predict", path, "-m", path.parent / "size.safetensors", "--interval", 0.8)
         head, *lines = command(*common).stdout.splitlines()
-        assert head == "value\tlower\tupper"
+        assert head == "prediction\tlower\tupper"
         found = np.array([line.split("\t") for line in lines], float)
         expected = np.column_stack([model.predict(frame), model.predict_interval(frame, 0.8)])
         np.testing.assert_array_equal(found, expected)
         rows = [json.loads(line) for line in command(*common, "--json").stdout.splitlines()]
-        assert rows[3] == dict(zip(("value", "lower", "upper"), expected[3].tolist(), strict=True))
+        assert rows[3] == dict(zip(("prediction", "lower", "upper"), expected[3].tolist(), strict=True))
 
     def test_classes(self, command, table):
         frame, path = table
         model = load_model(path.parent / "kind.safetensors")
         common = ("predict", path, "-m", path.parent / "kind.safetensors", "--interval", 0.99)
         head, *lines = command(*common).stdout.splitlines()
-        assert head == "label\tset"
+        assert head == "prediction\tset"
         sets = [model.classes_[row].tolist() for row in model.predict_set(frame, 0.99)]
         assert [json.loads(line.rpartition("\t")[2]) for line in lines] == sets
         assert {1, 2} == {len(part) for part in sets}
         rows = [json.loads(line) for line in command(*common, "--json").stdout.splitlines()]
         assert rows == [
-            {"label": label, "set": part} for label, part in zip(model.predict(frame).tolist(), sets, strict=True)
+            {"prediction": label, "set": part} for label, part in zip(model.predict(frame).tolist(), sets, strict=True)
         ]
 
     def test_what_cannot_be(self, command, files, model, table):

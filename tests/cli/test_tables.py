@@ -2,13 +2,17 @@
 
 import gzip
 import json
+import os
 import re
+import signal
+import sys
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from kernelsketch import GCWSTabularClassifier, GCWSTabularRegressor, load_model
+from kernelsketch.cli._progress import ProgressMeter
 from kernelsketch.cli._row_sample import KeptRows
 
 QUICK = ("--effort", "quick")
@@ -148,6 +152,30 @@ class TestTraining:
         assert re.search(
             r"budget +trained on 100 of 400 rows, 192 of 2304 hashes, .* 1 of 4 values of C, up to 0 of", shown
         )
+
+    @pytest.mark.skipif(sys.platform == "win32", reason="sends a signal")
+    @pytest.mark.filterwarnings("ignore::kernelsketch.exceptions.InterruptWarning")
+    def test_ctrl_c(self, folder, command, tmp_path, monkeypatch):
+        show, came = ProgressMeter.show, []
+
+        def interrupting(meter, fraction, text):
+            show(meter, fraction, text)
+            if text.startswith("fold 3 of 5, C=") and not came:
+                came.append(text)
+                os.kill(os.getpid(), signal.SIGINT)
+
+        monkeypatch.setattr(ProgressMeter, "show", interrupting)
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have started the tests without
+        try:
+            given = ("train", folder / "train.csv", "--label", "kind", "-m", tmp_path / "m.safetensors")
+            command(*given, status=130)
+            assert not (tmp_path / "m.safetensors").exists()
+            came.clear()
+            shown = command(*given, "--on-interrupt", "keep").stdout
+        finally:
+            signal.signal(signal.SIGINT, before)
+        assert re.search(r"interrupted +trained on 400 of 400 rows, .*, up to 0 of 320 trees, 2\s+of 5 folds", shown)
+        assert load_model(tmp_path / "m.safetensors").effort_["n_scored_folds"] == 2
 
     def test_other_options_of_learning(self, folder, command, tmp_path):
         options = ("--label", "kind", *QUICK, "--balanced", "--seed", 3, "--threads", 1)
@@ -383,7 +411,7 @@ class TestPrediction:
         test, model = folder / "test.csv", folder / "kind.safetensors"
         rows = pd.read_csv(test).drop(columns="kind")
         lines = command("predict", test, "-m", model, "--proba").stdout.splitlines()
-        assert lines[0].split("\t") == ["label", "bad", "good"]
+        assert lines[0].split("\t") == ["prediction", "probability_bad", "probability_good"]
         assert [line.split("\t")[0] for line in lines[1:]] == predicted
         values = np.array([line.split("\t")[1:] for line in lines[1:]], float)
         np.testing.assert_allclose(values, load_model(model).predict_proba(rows), rtol=1e-5)
@@ -391,7 +419,7 @@ class TestPrediction:
         values = np.array([line.split("\t")[1] for line in lines[1:]], float)
         np.testing.assert_allclose(values, load_model(model).decision_function(rows), rtol=1e-5)
         first = json.loads(command("predict", test, "-m", model, "--proba", "--json").stdout.splitlines()[0])
-        assert set(first["probabilities"]) == {"bad", "good"}
+        assert set(first) == {"prediction", "probability_bad", "probability_good"}
 
     def test_numbers(self, frame, folder, command):
         rows = pd.read_csv(folder / "train-prices.csv")
@@ -438,6 +466,7 @@ class TestInfo:
 
 class TestProgress:
     def test_one_line_per_stage_of_a_long_fit(self, folder, command, tmp_path, monkeypatch):
+        monkeypatch.setattr("kernelsketch.cli._progress.FIRST", 0.0)
         monkeypatch.setattr("kernelsketch.cli._progress.SECONDS", 0.0)
         options = ("--label", "kind", *QUICK, "-m", tmp_path / "m.safetensors", "--json")
         found = command("train", folder / "train.csv", *options)

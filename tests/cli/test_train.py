@@ -132,7 +132,7 @@ def test_failures_leave_no_file(command, files, iris, tmp_path):
     for options, message in [
         (
             (iris[1], "--plain"),
-            "column 5 ('kind'): 'virginica' is not a number. Encode it, or name the column of labels with --label.",
+            "column 5 ('kind'): 'virginica' is not a number. Encode the column, ",
         ),
         ((files["npy"][0],), "has no labels. Name their column with --label COLUMN; -1 is the last."),
         ((*files["svm"], "--memory", "100MB"), "--memory 100MB is too small"),

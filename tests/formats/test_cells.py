@@ -42,12 +42,17 @@ def tables(draw):
     """A text and how to read it: mostly ordinary, with a few places that are not."""
     width = draw(st.integers(1, 4))
     label = draw(st.none() | st.integers(0, width - 1)) if width > 1 else None
+    others = [column for column in range(width) if column != label]
+    drop = draw(st.none() | st.sets(st.sampled_from(others), max_size=len(others) - 1)) if len(others) > 1 else None
     text_labels = draw(st.sampled_from([None, True, False]))
     delimiter = draw(st.sampled_from([",", ",", ",", ";", "\t", " ", "|", "\u00a7", "e", "."]))
     labels = WORDS if draw(st.booleans()) and text_labels is not False else NUMBERS
     padded = NUMBERS | NUMBERS.map(" {} ".format) | NUMBERS.map(quoted) if draw(st.booleans()) else NUMBERS
     rows = [
-        [draw((labels | labels.map(quoted)) if j == label else padded) for j in range(width)]
+        [
+            draw(labels | labels.map(quoted) if j == label else WORDS | padded if j in (drop or ()) else padded)
+            for j in range(width)
+        ]
         for _ in range(draw(st.integers(1, 12)))
     ]
     for _ in range(draw(st.integers(0, 2))):
@@ -71,6 +76,7 @@ def tables(draw):
         text = text[:at] + draw(st.sampled_from([b"\xff", b"\xc3", b"\xe6\x97"])) + text[at:]
     return (b"\xef\xbb\xbf" if draw(st.booleans()) else b"") + text, {
         "label": label,
+        "drop": sorted(drop or ()),
         "delimiter": delimiter,
         "text_labels": text_labels,
         "dtype": draw(st.sampled_from([np.float32, np.float64])),
@@ -209,7 +215,8 @@ def test_the_place_of_bytes_that_are_not_text():
     text = b"1,2,a\n" * 30_000 + b"1,2,\xff\n" + b"1,2,a\n" * 30_000
     for reader in (NATIVE, PYTHON):
         error = outcome(reader, text, label=2)[1]
-        assert "after line 30000: the text is not UTF-8 (invalid start byte)" in error
+        assert "line 30001, byte 5: 0xff is not UTF-8 (invalid start byte)" in error
+        assert "encoding='latin-1'" in error
 
 
 @given(st.lists(st.sampled_from([b"", b"a", b"b", b"ab", b"\xff", b"a\x00"]), max_size=20))

@@ -7,7 +7,7 @@ import pytest
 from kernelsketch import load_model
 from kernelsketch.exceptions import InputError
 from kernelsketch.storage import save_file
-from kernelsketch.tabular._file import SCHEMA
+from kernelsketch.tabular._file import TABULAR_SCHEMA
 
 
 def set_field(path, value):
@@ -46,7 +46,9 @@ def assert_refused(header, tensors, change, tmp_path, monkeypatch):
     change(header, changed)
     path = tmp_path / "damaged.safetensors"
     with monkeypatch.context() as patch:  # a writer without checks
-        patch.setattr(type(SCHEMA), "check", lambda *_: None)
-        save_file(path, SCHEMA, {k: v for k, v in header.items() if k not in ("format", "format_version")}, changed)
+        patch.setattr(type(TABULAR_SCHEMA), "check", lambda *_: None)
+        save_file(
+            path, TABULAR_SCHEMA, {k: v for k, v in header.items() if k not in ("format", "format_version")}, changed
+        )
     with pytest.raises(InputError):
         load_model(path)

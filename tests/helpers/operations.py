@@ -208,6 +208,9 @@ OPERATIONS = {
     # What only the processor has
     "predictor": _predictor,
     "trees_decide": lambda b: b.trees_decide(X.astype(np.float64), TREES),
+    "tree_shapley": lambda b: b.tree_shapley(
+        X.astype(np.float64), X[:5].astype(np.float64), TREES, np.zeros(D, np.int32), 2
+    ),
     "growth_rows": _growth_rows,
     "quantile_levels": lambda b: b.quantile_levels(X.astype(np.float64), np.tile(np.arange(-3.0, 4), (D, 1))),
     "components": lambda b: b.components(X, np.arange(D) / 7, np.outer(np.arange(D) - 2.0, [0.3, -1.1, 2.0])),

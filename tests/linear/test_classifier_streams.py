@@ -1,5 +1,7 @@
 """GCWSClassifier on a stream: one pass over rows that come in pieces."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.datasets import load_digits
@@ -67,6 +69,24 @@ class TestStreams:
         np.testing.assert_array_equal(model.code_weights_, plain)
         model = made().partial_fit(X_train, y_train, classes=np.arange(10)).fit(X_train, y_train)
         np.testing.assert_array_equal(model.code_weights_, plain)
+
+    def test_a_fitted_model_counts_as_its_rows(self, tmp_path):
+        """A few new rows move it a little; without its rows, the weights after them would take its place."""
+        fitted = made().fit(X_train, y_train)
+        before, blocks = fitted.code_weights_, -(-len(X_train) // 256)
+        fitted.save(tmp_path / "m.safetensors")
+        loaded = GCWSClassifier.load(tmp_path / "m.safetensors")
+        for model in (fitted, loaded):
+            model.partial_fit(X_test[:200], y_test[:200])
+            assert model.training_.stream.blocks == blocks + 1
+        moved = np.abs(fitted.code_weights_ - before).sum()
+        stream = made().fit(X_train, y_train)
+        stream.training_ = replace(stream.training_, rows=None)
+        stream.partial_fit(X_test[:200], y_test[:200])
+        np.testing.assert_array_equal(fitted.code_weights_, loaded.code_weights_)
+        assert moved == pytest.approx(
+            2 / (blocks + 2) * np.abs(stream.code_weights_ - before).sum(), rel=0.02
+        )  # the order of the rows differs
 
     @pytest.mark.parametrize("weight", [0.0, 1e-25])
     def test_rows_without_weight_change_nothing(self, weight):

@@ -14,7 +14,7 @@ from scipy import sparse
 from helpers.answers import answers
 from helpers.clusters import clusters
 from kernelsketch import GCWSIndex
-from kernelsketch.exceptions import InputError
+from kernelsketch.exceptions import InputError, InputTypeError
 from kernelsketch.text import Shingles
 
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -282,3 +282,23 @@ def test_a_full_disk_leaves_the_old_index(tmp_path, monkeypatch):
     assert GCWSIndex.load(folder).n_samples_fit_ == 300
     index.save_folder(folder)
     assert GCWSIndex.load(folder).n_samples_fit_ == 400
+
+
+def test_names_of_rows_stay_with_them(tmp_path):
+    X = np.eye(8) + 0.5
+    index = GCWSIndex().fit(X[:3], names=["a", "b", ""]).add(X[3:5]).add(X[5:7], ids=[40, 30], names=["e", "caf\udce9"])
+    assert index.names_of([40, 0, 2, 3, 30, 0]) == ["e", "a", "2", "3", "caf\udce9", "a"]
+    index.save(tmp_path / "i.safetensors")
+    index.save_folder(tmp_path / "folder")
+    for loaded in (GCWSIndex.load(tmp_path / "i.safetensors", mmap=True), GCWSIndex.load(tmp_path / "folder")):
+        assert loaded.names_of(loaded.ids_) == ["a", "b", "2", "3", "4", "caf\udce9", "e"]
+        loaded.remove([0, 3, 4]).add(X[7:], ids=[0], names=["new"])
+        assert loaded.names_of([40, 0, 1]) == ["e", "new", "b"]
+        with pytest.raises(InputError, match="ids: 3 is not in the index"):
+            loaded.names_of([3])
+    assert not GCWSIndex().fit(X).has_names_
+    with pytest.raises(InputError, match=r"names must be strings, one for each of the 8 rows, got 2"):
+        GCWSIndex().fit(X, names=["a", "b"])
+    with pytest.raises(InputTypeError, match=r"names must be strings, but names\[1\] is 3"):
+        index.add(X[:2], ids=[90, 91], names=["a", 3])
+    assert index.n_samples_fit_ == 7

@@ -12,7 +12,7 @@ from kernelsketch.exceptions import InputError, ParameterError
 from kernelsketch.storage import load_file, save_file
 from kernelsketch.tabular import read_table, text_table
 from kernelsketch.tabular._choices import chosen, dropping, flags_of
-from kernelsketch.tabular._file import SCHEMA
+from kernelsketch.tabular._file import TABULAR_SCHEMA
 
 NAMES = ["code", "size", "id"]
 
@@ -254,10 +254,10 @@ DAMAGE = {
 def test_damaged_choices(damage, tmp_path):
     X, y = frame()
     quick(categorical_features=["code"], drop=["id"]).fit(X, y).save(tmp_path / "a.safetensors")
-    header, tensors = load_file(tmp_path / "a.safetensors", SCHEMA, lambda header, tensors: (header, tensors))
+    header, tensors = load_file(tmp_path / "a.safetensors", TABULAR_SCHEMA, lambda header, tensors: (header, tensors))
     kept = {key: header[key] for key in header.keys() - {"format", "format_version", "sha256", "header_sha256"}}
     damage(kept, tensors)
-    save_file(tmp_path / "b.safetensors", SCHEMA, kept, tensors)
+    save_file(tmp_path / "b.safetensors", TABULAR_SCHEMA, kept, tensors)
     with pytest.raises(InputError):
         load_model(tmp_path / "b.safetensors")
 

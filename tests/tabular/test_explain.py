@@ -13,7 +13,7 @@ from sklearn.exceptions import NotFittedError
 
 from kernelsketch import GCWSTabularClassifier, GCWSTabularRegressor, load_model
 from kernelsketch.exceptions import InputError, InputTypeError, MissingExtraError, ParameterError
-from kernelsketch.tabular._credit import TreeCredit
+from kernelsketch.tabular import TableMasker
 from kernelsketch.tabular._explain import METHODS
 from kernelsketch.tabular._read import read_table
 
@@ -105,10 +105,11 @@ def test_rows_do_not_depend_on_their_neighbours_order_or_threads(models, name, m
 
 
 def test_small_batches_give_the_same_bits(models, monkeypatch):
-    from kernelsketch.tabular import _credit, _explain
+    from kernelsketch.tabular import _credit, _explain, _shapley
 
     whole = {method: models["two with trees"].explain(X[:5], method=method).values for method in METHODS}
     monkeypatch.setattr(_explain, "BATCH_BYTES", 20_000)
+    monkeypatch.setattr(_shapley, "BATCH_BYTES", 20_000)
     monkeypatch.setattr(_credit, "BATCH_BYTES", 20_000)
     for method, values in whole.items():
         np.testing.assert_array_equal(models["two with trees"].explain(X[:5], method=method).values, values)
@@ -206,13 +207,32 @@ def test_methods_agree(models, name):
     assert np.corrcoef(first.ravel(), second.ravel())[0, 1] > 0.8
 
 
-def test_credits_of_trees_add_up_to_their_outputs(models):
-    model = models["three with trees"]
+def test_trees_have_shapley_values_of_columns(models):
+    """Where the trees decide alone, the fast method gives the Shapley values of all subsets of the columns.
+
+    Features of one column, such as words, date parts and mean targets, change together.
+    """
+    model = models["numbers with trees"]
+    share, columns = model.trees_share_, list(range(6))
     owners = np.array([feature.column for feature in model._plan.features])
-    features, known = model._plan.encode(read_table(X[:9]))[:], model._background[:]
-    found = TreeCredit(model._trees, owners, len(X.columns), known).of(features)
-    wanted = model._trees.decide(features) - model._trees.decide(known).mean(axis=0)
-    np.testing.assert_allclose(found.sum(axis=1), wanted, atol=1e-12)
+    assert len(owners) > 2 * len(columns)
+    features, known = (model._plan.encode(read_table(rows))[:] for rows in (X[:3], X[50:56]))
+    model.trees_share_ = 1.0
+    try:
+        found = model.explain(X[:3], background=X[50:56], method="hashes")
+        value = {
+            chosen: np.array([model._values(np.where(np.isin(owners, chosen), row, known)).mean() for row in features])
+            for size in range(7)
+            for chosen in itertools.combinations(columns, size)
+        }
+    finally:
+        model.trees_share_ = share
+    for column in columns:
+        expected = np.zeros(3)
+        for chosen in (chosen for chosen in value if column not in chosen):
+            weight = 1 / (6 * math.comb(5, len(chosen)))
+            expected += weight * (value[tuple(sorted((*chosen, column)))] - value[chosen])
+        np.testing.assert_allclose(np.ldexp(expected, model._exponent), found.values[:, column], atol=1e-9)
 
 
 def test_cells_are_shown_as_they_were_read(models):
@@ -323,6 +343,26 @@ class TestPlot:
         assert model.plot_explanation(row, ax=ax) is ax
         pyplot.close("all")
 
+    def test_interval(self, models):
+        from matplotlib import pyplot
+
+        model = models["numbers"]
+        ax = model.plot_explanation(X, 3, n_columns=4, coverage=0.8)
+        assert [label.get_text() for label in ax.get_yticklabels()][-1] == "80 % interval"
+        ends, output = ax.lines[-2:]
+        np.testing.assert_array_equal(ends.get_xdata(), model.predict_interval(X[3:4], 0.8)[0])
+        assert output.get_xdata()[0] == model.predict(X[3:4])[0]
+        low, high = ax.get_xlim()
+        assert low < min(ends.get_xdata())
+        assert max(ends.get_xdata()) < high
+        pyplot.close("all")
+        with pytest.raises(ParameterError, match=r"coverage=0\.9 is for models that predict numbers; predict_set"):
+            models["two"].plot_explanation(X, coverage=0.9)
+        with pytest.raises(InputTypeError, match="coverage is for rows"):
+            model.plot_explanation(model.explain(X[:1]), coverage=0.9)
+        with pytest.raises(InputError, match=r"coverage=1\.5 must be a number above 0 and below 1"):
+            model.plot_explanation(X, coverage=1.5)
+
 
 def test_missing_shap(models, monkeypatch):
     import sys
@@ -332,40 +372,70 @@ def test_missing_shap(models, monkeypatch):
         models["two"].explain(X[:2]).to_shap()
 
 
-@pytest.mark.filterwarnings("ignore")
-class TestShap:
-    """The plots and explainers of the library shap."""
+class TestMasker:
+    """Rows for the explainers of shap, whether it is installed or not."""
 
-    def test_plots(self, models):
-        shap = pytest.importorskip("shap", reason="shap is not installed")
-        from matplotlib import pyplot
+    def test_rows(self):
+        masker, row = TableMasker(X[:5]), X[5:6].to_numpy(object)[0]
+        assert masker.shape == (5, 8)
+        pd.testing.assert_frame_equal(masker(np.zeros(8, bool), row)[0], X[:5])
+        every = masker(np.ones(8, bool), row)[0]
+        pd.testing.assert_frame_equal(every, pd.concat([X[5:6]] * 5, ignore_index=True), check_dtype=False)
+        some = masker(np.arange(8) < 2, row)[0]
+        pd.testing.assert_frame_equal(some[list(X.columns[2:])], X[:5][list(X.columns[2:])])
+        assert (some["color"] == row[1]).all() or row[1] is None
 
-        for name, pick in (("two", slice(None)), ("three", (slice(None), slice(None), 1)), ("numbers", slice(None))):
-            found = models[name].explain(X[:20]).to_shap()[pick]
-            for plot, part in (("waterfall", found[0]), ("bar", found), ("beeswarm", found)):
-                getattr(shap.plots, plot)(part, show=False)
-                pyplot.close("all")
-        row = models["two"].explain(X[:20])[3]
-        np.testing.assert_array_equal(row.to_shap().values, row.values)
+    def test_what_does_not_vary(self):
+        rows = pd.DataFrame({"a": ["x", None, "y"], "b": [1.0, np.nan, 2.0], "c": pd.array([1, None, 3], "Int64")})
+        masker = TableMasker(rows)
+        for i, row in enumerate(rows.to_numpy(object)):
+            assert masker.invariants(row)[i].all()
+        np.testing.assert_array_equal(masker.invariants(["x", np.nan, 3])[:, 0], [True, False, False])
+        np.testing.assert_array_equal(masker.invariants(["x", np.nan, 3])[:, 1], [False, True, False])
+        np.testing.assert_array_equal(masker.invariants(["x", np.nan, 3])[:, 2], [False, False, True])
 
-    def test_explainers_on_frames_with_text(self, models):
-        shap = pytest.importorskip("shap", reason="shap is not installed")
-        model, known = models["two"], X[100:110].to_numpy(object)
+    def test_of_many_rows_some_are_drawn(self):
+        masker = TableMasker(X, max_samples=30)
+        assert masker.shape == (30, 8)
+        drawn = masker(np.zeros(8, bool), X.to_numpy(object)[0])[0]
+        assert set(drawn["id"]) < set(X["id"])
 
-        def masker(mask, row):
-            return (pd.DataFrame(np.where(mask, row, known), columns=X.columns),)
+    def test_bad_input(self):
+        with pytest.raises(InputTypeError, match="X must be a data frame of pandas, got ndarray"):
+            TableMasker(X.to_numpy())
+        with pytest.raises(InputError, match="X has no rows"):
+            TableMasker(X[:0])
+        with pytest.raises(ParameterError, match="max_samples=0 must be at least 1"):
+            TableMasker(X, 0)
 
-        found = shap.Explainer(model.predict_proba, masker, algorithm="permutation")(X[:2])
-        total = found.base_values + found.values.sum(axis=1)
-        np.testing.assert_allclose(total, model.predict_proba(X[:2]), atol=1e-9)
 
-    def test_explainers_on_frames_of_numbers(self):
-        shap = pytest.importorskip("shap", reason="shap is not installed")
-        rows = X[["noise", "size"]].fillna(1.0)
-        model = GCWSTabularClassifier("quick").fit(rows, TWO)
-        found = shap.Explainer(model.predict_proba, rows[:20])(rows[20:22])
-        total = found.base_values + found.values.sum(axis=1)
-        np.testing.assert_allclose(total, model.predict_proba(rows[20:22]), atol=1e-9)
+class TestProgress:
+    def test_of_rows(self, models, monkeypatch, capsys):
+        from kernelsketch.tabular import _progress
+
+        texts = []
+        models["two"].explain(X[:4], progress=texts.append)
+        assert texts == []  # it takes less than five seconds
+        monkeypatch.setattr(_progress, "SECONDS", 0.0)
+        models["two"].explain(X[:4], progress=texts.append)
+        assert [text.split(",")[0] for text in texts] == ["1 of 4 rows", "2 of 4 rows", "3 of 4 rows"]
+        assert capsys.readouterr().err == ""
+        models["numbers"].explain(X[:2])
+        assert re.fullmatch(r"GCWSTabularRegressor.explain: 1 of 2 rows, about \d+ s left\n", capsys.readouterr().err)
+
+    def test_of_batches(self, models, monkeypatch):
+        from kernelsketch.tabular import _explain, _progress
+
+        texts = []
+        monkeypatch.setattr(_progress, "SECONDS", 0.0)
+        monkeypatch.setattr(_explain, "BATCH_BYTES", 5_000)
+        models["two"].explain(X[:50], method="hashes", progress=texts.append)
+        assert len(texts) > 1
+        assert texts[0].endswith(" s left")
+
+    def test_bad_input(self, models):
+        with pytest.raises(InputTypeError, match="progress must be a function of a text, got bool"):
+            models["two"].explain(X[:1], progress=True)
 
 
 def test_models_of_earlier_versions_say_what_to_pass(models):

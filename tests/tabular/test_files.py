@@ -11,7 +11,7 @@ from kernelsketch import GCWSClassifier, GCWSTabularClassifier, GCWSTabularRegre
 from kernelsketch.exceptions import InputError
 from kernelsketch.storage import load_file, save_file
 from kernelsketch.tabular import _columns
-from kernelsketch.tabular._file import SCHEMA
+from kernelsketch.tabular._file import TABULAR_SCHEMA
 from kernelsketch.tabular._trees import Trees
 
 
@@ -51,7 +51,7 @@ STUMP = Trees(
 def content(model, tmp_path_factory):
     path = tmp_path_factory.mktemp("models") / "model.safetensors"
     model.save(path)
-    return load_file(path, SCHEMA, lambda header, tensors: (header, tensors))
+    return load_file(path, TABULAR_SCHEMA, lambda header, tensors: (header, tensors))
 
 
 @pytest.mark.parametrize("read", [load_model, GCWSTabularClassifier.load])
@@ -92,7 +92,7 @@ def test_files_of_version_1(content, model, tmp_path):
         "header_sha256",
     }
     path = tmp_path / "old.safetensors"
-    save_file(path, replace(SCHEMA, version=1), {key: header[key] for key in header.keys() - new}, tensors)
+    save_file(path, replace(TABULAR_SCHEMA, version=1), {key: header[key] for key in header.keys() - new}, tensors)
     again = load_model(path)
     assert again._temperature == 1
     assert again.held_out_score_ == model.held_out_score_
@@ -114,9 +114,11 @@ def test_files_of_version_2(tmp_path, monkeypatch):
         old = GCWSTabularClassifier("quick").fit(X, y)
     path = tmp_path / "old.safetensors"
     old.save(path)
-    header, tensors = load_file(path, SCHEMA, lambda header, tensors: (header, tensors))
+    header, tensors = load_file(path, TABULAR_SCHEMA, lambda header, tensors: (header, tensors))
     header = {key: header[key] for key in header.keys() - {"format", "format_version", "sha256", "header_sha256"}}
-    save_file(path, replace(SCHEMA, version=2), header, tensors | {"column_parts": tensors["column_parts"][:, :4]})
+    save_file(
+        path, replace(TABULAR_SCHEMA, version=2), header, tensors | {"column_parts": tensors["column_parts"][:, :4]}
+    )
     again = load_model(path)
     assert again.columns_ == old.columns_
     assert again.columns_[2].parts == ("day", "month", "weekday")
@@ -129,7 +131,7 @@ def test_files_of_version_2_have_no_mean_targets(content, model, tmp_path):
     header, tensors = content
     kept = {key: header[key] for key in header.keys() - {"format", "format_version", "sha256", "header_sha256"}}
     assert not any(name.startswith("means.") for name in tensors)
-    save_file(tmp_path / "old.safetensors", replace(SCHEMA, version=2), kept, tensors)
+    save_file(tmp_path / "old.safetensors", replace(TABULAR_SCHEMA, version=2), kept, tensors)
     X, _ = table()
     again = load_model(tmp_path / "old.safetensors")
     np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
@@ -160,7 +162,7 @@ def content_with_means(tmp_path_factory):
     frame = pandas.DataFrame({"a": rng.normal(size=300), "b": [f"k{i}" for i in level]})
     path = tmp_path_factory.mktemp("means") / "model.safetensors"
     GCWSTabularRegressor("quick").fit(frame, level % 7 + frame.a).save(path)
-    return load_file(path, SCHEMA, lambda header, tensors: (header, tensors))
+    return load_file(path, TABULAR_SCHEMA, lambda header, tensors: (header, tensors))
 
 
 @pytest.mark.parametrize("name", MEANS)

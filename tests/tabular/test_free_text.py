@@ -14,7 +14,7 @@ from kernelsketch.exceptions import InputError
 from kernelsketch.storage import load_file, save_file
 from kernelsketch.tabular import _free_text, _text_fit
 from kernelsketch.tabular._columns import TablePlan
-from kernelsketch.tabular._file import SCHEMA
+from kernelsketch.tabular._file import TABULAR_SCHEMA
 from kernelsketch.tabular._free_text import LONGEST, FreeText, TargetOrder, restored_texts, stored_texts
 from kernelsketch.tabular._read import read_table
 from kernelsketch.tabular._text_fit import BY_CHANCE, correlated, is_free_text, learn_text
@@ -329,12 +329,12 @@ class TestModels:
     def test_damaged_content_is_refused(self, model, tmp_path, name, monkeypatch):
         path = tmp_path / "a.safetensors"
         model.save(path)
-        header, tensors = load_file(path, SCHEMA, lambda header, tensors: (header, tensors))
+        header, tensors = load_file(path, TABULAR_SCHEMA, lambda header, tensors: (header, tensors))
         header = {key: header[key] for key in header.keys() - {"format", "format_version", "sha256", "header_sha256"}}
         changed = dict(tensors)
         CHANGES[name](header, changed)
         with monkeypatch.context() as patch:  # a writer without checks
-            patch.setattr(type(SCHEMA), "check", lambda *_: None)
-            save_file(path, SCHEMA, header, changed)
+            patch.setattr(type(TABULAR_SCHEMA), "check", lambda *_: None)
+            save_file(path, TABULAR_SCHEMA, header, changed)
         with pytest.raises(InputError):
             load_model(path)

@@ -12,6 +12,8 @@ from sklearn.model_selection import GroupKFold, cross_val_score
 from kernelsketch import GCWSTabularClassifier, GCWSTabularRegressor
 from kernelsketch.exceptions import InputError, InputTypeError, RowsWarning
 from kernelsketch.tabular import _learn, read_table
+from kernelsketch.tabular._columns import TablePlan
+from kernelsketch.tabular._free_text import TargetOrder
 from kernelsketch.tabular._learn import Learner
 from kernelsketch.tabular._neighbors import LEVEL, _bins_of, _scores, correlation
 from kernelsketch.tabular._together import Together
@@ -330,3 +332,64 @@ def test_text_of_groups_says_nothing_about_noise():
         X = pandas.DataFrame({"text": texts, "noise": rng.normal(size=300)})
         scores.append(GCWSTabularClassifier("quick", scoring="roc_auc").fit(X, y, groups=group).held_out_score_)
     assert np.mean(scores) < 0.5 + 3 * 0.12 / 6**0.5
+
+
+class TestCopies:
+    """Copies of rows, as random oversampling and bootstraps make them."""
+
+    @staticmethod
+    def rows(n, seed):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(n, 4))
+        return X, (X[:, 0] + X[:, 1] * X[:, 2] + 0.5 * rng.normal(size=n) > 1.5).astype(int)
+
+    def test_a_rare_class_is_repeated(self):
+        """The held-out score is that of new rows, up to four standard errors, and so are the choices."""
+        (X, y), (new, of_new) = self.rows(800, 0), self.rows(4000, 1)
+        rng = np.random.default_rng(0)
+        rows = np.append(np.flatnonzero(y == 0), rng.choice(np.flatnonzero(y), np.count_nonzero(y == 0)))
+        told = []
+        model = GCWSTabularClassifier("quick").fit(X[rows], y[rows], progress=told.append)
+        assert "many rows are copies of others: they are held out together" in told
+        balanced = np.mean([np.mean(model.predict(new[of_new == k]) == k) for k in (0, 1)])
+        assert balanced > 0.8
+        assert abs(model.held_out_score_ - balanced) < 4 * model.held_out_error_
+
+    def test_copies_do_not_change_what_is_rare(self):
+        """A name that only copies share stays one of many rare ones."""
+        X, y = self.rows(300, 0)
+        frame = pandas.DataFrame(X).assign(name=[f"K{i}" for i in range(300)])
+        rows = np.append(np.flatnonzero(y == 0), np.resize(np.flatnonzero(y), np.count_nonzero(y == 0)))
+        frame.columns = frame.columns.astype(str)
+        plain = GCWSTabularClassifier("quick").fit(frame, y)
+        model = GCWSTabularClassifier("quick").fit(frame.iloc[rows], y[rows])
+        assert [column.treatment for column in model.columns_] == [column.treatment for column in plain.columns_]
+
+    def test_what_copies_are(self):
+        X, y = self.rows(200, 0)
+        y = y.astype(float)
+
+        def groups(X, y):
+            table = read_table(X)
+            plan = TablePlan.of(table, TargetOrder.of(y, is_class=False), max_categories=100, infinity="error")
+            return Together.of_copies(plan.encode(table), None, y)
+
+        assert groups(X, y) is None
+        few = np.append(np.arange(200), np.arange(10))  # 10 of 210 are copies
+        assert groups(X[few], y[few]) is None
+        many = np.append(np.arange(200), np.arange(20))
+        found = groups(X[many], y[many])
+        assert len(np.unique(found.numbers)) == 200
+        np.testing.assert_array_equal(found.numbers[200:], found.numbers[:20])
+        other = y[many]
+        other[200:] += 1  # the targets differ
+        assert groups(X[many], other) is None
+        assert groups(np.round(X[many] / 2), y[many]) is None  # equal by chance
+        empty = X[many]
+        empty[150:] = np.nan  # equal by chance
+        assert len(np.unique(groups(np.append(empty, X[:20], axis=0), np.append(y[many], y[:20])).numbers)) == 220
+        ages = np.arange(300)[:, None] % 80.0
+        assert groups(ages, ages[:, 0]) is None  # one number, which says nothing
+        gaps = X.copy()
+        gaps[:, 1] = np.nan
+        assert len(np.unique(groups(gaps[many], y[many]).numbers)) == 200

@@ -88,6 +88,71 @@ def test_native_equals_reference(n, d, n_outputs, rounds, size, missing, seed):
     np.testing.assert_array_equal(Trees(*trees).decide(X), expected)
 
 
+@given(
+    n=st.sampled_from([0, 1, 7]),
+    known=st.sampled_from([1, 63, 64, 65, 130]),
+    d=st.integers(1, 12),
+    n_columns=st.integers(1, 12),
+    n_outputs=st.integers(1, 3),
+    size=st.sampled_from([1, 2, 30]),
+    seed=st.integers(0, 99),
+)
+def test_native_shapley_values_equal_the_reference(n, known, d, n_columns, n_outputs, size, seed):
+    rng = np.random.default_rng(seed)
+    trees = random_trees(rng, 2 * n_outputs, n_outputs, d, size)
+    X = rng.normal(size=(n + known, d)).round(1)
+    X[rng.random(X.shape) < 0.2] = np.nan
+    owners = rng.integers(0, n_columns, d).astype(np.int32)
+    expected = ReferenceBackend().tree_shapley(X[:n], X[n:], trees, owners, n_columns)
+    for name in NATIVE:
+        for threads in (1, 3):
+            for rows in (X, np.asfortranarray(X)):
+                found = CpuBackend(name, threads).tree_shapley(rows[:n], rows[n:], trees, owners, n_columns)
+                np.testing.assert_array_equal(found, expected)
+    assert (expected[:, np.setdiff1d(np.arange(n_columns), owners)] == 0).all()
+    decided = ReferenceBackend().trees_decide(X, trees)
+    wanted = decided[:n] - decided[n:].mean(axis=0)
+    np.testing.assert_allclose(Trees(*trees).shapley(X[:n], X[n:], owners, n_columns).sum(axis=1), wanted, atol=1e-11)
+
+
+def test_shapley_values_of_deep_trees():
+    """A chain of splits by one column each, as deep as trees may be; deeper ones are refused."""
+    for depth in (512, 513):
+        left = np.full(2 * depth + 1, -1, np.int32)
+        left[0 : 2 * depth : 2] = np.arange(1, 2 * depth, 2)
+        trees = TreeArrays(
+            (np.arange(2 * depth + 1) // 2).clip(max=depth - 1).astype(np.int32), np.zeros(2 * depth + 1), left,
+            np.where(left < 0, -1, left + 1).astype(np.int32), np.zeros(2 * depth + 1, np.uint8),
+            np.random.default_rng(0).normal(size=2 * depth + 1), np.zeros(1, np.int32), np.zeros(1),
+        )  # fmt: skip
+        args = np.ones((1, depth)), -np.ones((1, depth)), np.arange(depth, dtype=np.int32), depth
+        if depth == 512:
+            total = trees.value[-1] - trees.value[1]
+            assert Trees(*trees).shapley(*args).sum() == pytest.approx(total)
+        else:
+            with pytest.raises(ValueError, match="too deep"):
+                Trees(*trees).shapley(*args)
+
+
+@pytest.mark.parametrize(("name", "value"), [("left", 0), ("right", 10**6), ("roots", -1), ("feature", 6)])
+def test_native_shapley_values_check_what_they_read(name, value):
+    arrays = trees_for(None).arrays
+    damaged = arrays._replace(**{name: swapped(getattr(arrays, name), 0, value)})
+    owners = np.zeros(6, np.int32)
+    with pytest.raises(ValueError, match="out of range"):
+        CpuBackend("baseline").tree_shapley(np.zeros((2, 6)), np.zeros((2, 6)), damaged, owners, 1)
+    shared = arrays._replace(left=swapped(arrays.left, 1, arrays.right[1]))
+    with pytest.raises(ValueError, match="two parents"):
+        CpuBackend("baseline").tree_shapley(np.zeros((2, 6)), np.zeros((2, 6)), shared, owners, 1)
+    for rows, others, of, message in (
+        (np.zeros((2, 6)), np.zeros((0, 6)), owners, "no rows"),
+        (np.zeros((2, 6)), np.zeros((2, 5)), owners, "one per feature"),
+        (np.zeros((2, 6)), np.zeros((2, 6)), owners + 1, "owners: out of range"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            CpuBackend("baseline").tree_shapley(rows, others, arrays, of, 1)
+
+
 def test_one_leaf_needs_no_features():
     trees = random_trees(np.random.default_rng(0), 2, 1, 0, 1)
     expected = np.full((3, 1), trees.baseline[0] + trees.value[0] + trees.value[1])

@@ -17,16 +17,18 @@ namespace kernelsketch {
 constexpr int64_t kLongestCell = 1000;
 
 struct CsvTable {
-  char delimiter;  // no quote, no line end, and nothing that a number may have
-  int64_t width;   // columns, that of the label among them
-  int64_t label;   // its column, -1 without
+  char delimiter;                           // no quote, no line end, and nothing that a number may have
+  int64_t width;                            // columns, that of the label among them
+  int64_t label;                            // its column, -1 without
+  const uint8_t* left_out = nullptr;        // for each column whether its cells are passed over; null if none are
+  int64_t features = width - (label >= 0);  // columns of values
 };
 
 // Where rows go, at most `most` of them. Of labels and label_at one at most is not null: it says what labels are.
 template <class Real>
 struct CsvRows {
   int64_t most;
-  Real* values;  // (most, columns without the label)
+  Real* values;  // (most, features)
   double* labels;
   int64_t* label_at;  // begin and end of each label in the text, without quotes
 };

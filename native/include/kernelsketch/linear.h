@@ -99,6 +99,8 @@ struct LinearOps {
     else
       return of16;
   }
+  // The sum over all k hashes of a row, as of8 and of16 add it: sum_j w[at[j]], with at[j] = j * stride + code j.
+  Real (*sum_row)(const int32_t* at, int64_t k, const Real* w);
   // y[i] += a x[i], up to a multiple of 16 lanes
   void (*axpy)(Real a, const Real* x, int64_t lanes, Real* y);
   // Sweeps of coordinate descent: the dual of the block is quadratic within bounds.

@@ -55,11 +55,16 @@ class Predictor {
   template <class AnyRows>
   void codes(const AnyRows& rows, uint32_t* codes, uint8_t* empty, int threads, Interrupted interrupted) const;
 
+  template <class T>
+  void decide_few(const DenseRows<T>& rows, double* out) const;
+
   const Isa& isa_;
   PredictorHash hash_;
   PredictorWeights<Number, Real> weights_;
   std::vector<std::unique_ptr<ReadyHash>> views_;
-  int64_t hashes_ = 0, samples_ = 1;  // of all views, and of the view that has most
+  std::vector<std::vector<int32_t>> labels_;  // of the keys of each view: codes, or their numbers if codes have no t
+  bool walks_ = true;                         // whether rows can walk the tables of all views
+  int64_t hashes_ = 0, samples_ = 1;          // of all views, and of the view that has most
 };
 
 }  // namespace kernelsketch

@@ -66,6 +66,10 @@ void rows_of(const RowEntries& entries, const float* table, int64_t groups, cons
   int64_t g = 0;
   for (; g + kConcurrent <= groups; g += kConcurrent)
     walk_rows<with_t, kConcurrent>(entries, table, groups, g, winners);
+  if (kConcurrent > 2 && g + 2 <= groups) {
+    walk_rows<with_t, 2>(entries, table, groups, g, winners);
+    g += 2;
+  }
   for (; g < groups; ++g) walk_rows<with_t, 1>(entries, table, groups, g, winners);
 }
 

@@ -185,6 +185,29 @@ void sums(const Code* const* rows, int64_t n, const HashRange& range, const Real
                          first + range.part < range.last ? first + range.part : range.last, w, stride, to + r);
 }
 
+// Parts of a row have sums of their own, so several of them are added up at once: each addition waits for the last one.
+template <int together, class Real>
+KS_INLINE void sum_parts(const int32_t* at, int64_t part, const Real* w, Real* sums) {
+  Real sum[together] = {};
+  for (int64_t j = 0; j < part; ++j) {
+    KS_UNROLL
+    for (int i = 0; i < together; ++i) sum[i] += w[at[i * part + j]];
+  }
+  for (int i = 0; i < together; ++i) sums[i] = sum[i];
+}
+
+template <class Real>
+Real sum_row(const int32_t* at, int64_t k, const Real* w) {
+  const int64_t part = hashes_per_part(k), whole = k / part;
+  Real sums[kParts + 1] = {}, sum = 0;
+  int64_t p = 0;
+  for (; p + 8 <= whole; p += 8) sum_parts<8>(at + p * part, part, w, sums + p);
+  for (; p < whole; ++p) sum_parts<1>(at + p * part, part, w, sums + p);
+  for (int64_t j = whole * part; j < k; ++j) sums[whole] += w[at[j]];
+  for (p = 0; p * part < k; ++p) sum += sums[p];
+  return sum;
+}
+
 // Adds the weights of kProblemLanes problems, for some rows at once.
 template <int together, class Code, class Real>
 KS_INLINE void lanes_of(const Code* const* rows, int64_t first, int64_t last, const Real* w, int64_t stride,
@@ -315,8 +338,8 @@ template <class Code, class Real>
 constexpr SumOps<Code, Real> kSums = {sums, lanes, add};
 
 extern const ByType<LinearOps> linear = {
-    {kSums<uint8_t, float>, kSums<uint16_t, float>, axpy, descend},
-    {kSums<uint8_t, double>, kSums<uint16_t, double>, axpy, descend},
+    {kSums<uint8_t, float>, kSums<uint16_t, float>, sum_row, axpy, descend},
+    {kSums<uint8_t, double>, kSums<uint16_t, double>, sum_row, axpy, descend},
 };
 
 }  // namespace kernelsketch::KERNELSKETCH_ISA

@@ -1,5 +1,7 @@
 """``kernelsketch datasets``."""
 
+import json
+
 import pytest
 
 from kernelsketch.exceptions import UnavailableError
@@ -110,3 +112,17 @@ def test_an_interrupted_download(run, monkeypatch):
     found = run("Car", "--download")
     assert found.status == 130
     assert "the same command continues" in found.output
+
+
+def test_json(run, server, tmp_path):
+    (tmp_path / "Car.npz").touch()
+    found = {one["name"]: one for one in json.loads(run("--json", "--data-dir", tmp_path).output)}
+    assert set(found) == set(names())
+    assert found["Car"]["here"]
+    assert not found["Vowel"]["here"]
+    assert found["Car"]["training_rows"] == 864
+    one = json.loads(run("Webspam20k", "--download", "--json").output)
+    assert (one["downloaded"], one["failed"]) == (["Webspam"], {})
+    failed = run("RCV1", "--download", "--json")
+    assert failed.status == 1
+    assert json.loads(failed.output)["failed"] == {"RCV1": "the server answered 404"}

@@ -1,5 +1,6 @@
 """``kernelsketch report``."""
 
+import json
 import sys
 
 import pytest
@@ -58,3 +59,10 @@ def test_a_report_that_is_a_link_to_the_results(run, results):
     assert found.status == 1
     assert "are the same file" in found.errors
     assert (results / "results.csv").read_bytes() == before
+
+
+def test_json(run, results):
+    found = json.loads(run("--results", results, "--json").output)
+    assert found["headlines"][0]["value"] == "1 of 1"
+    assert str(results / "report.html") in found["files"]
+    assert found["figures"] == []

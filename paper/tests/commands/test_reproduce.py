@@ -20,6 +20,10 @@ def test_it_runs(run, data_folder, tmp_path):
     assert found.status == 0, found.errors
     assert f"the results are in {tmp_path}" in found.output.replace("\n", "")
     assert len(read_results(tmp_path)) > 20
+    again = run("table1", *options, "--json")
+    facts = json.loads(again.output)
+    assert facts["done"] == facts["total"] > 0
+    assert facts["failed"] == []
 
 
 @pytest.mark.slow
@@ -29,6 +33,9 @@ def test_a_broken_file_is_an_error_of_one_line(run, data_folder, tmp_path):
     assert found.output.count("SHA-256 expected") == 1
     assert "{" not in found.output
     assert found.output.count("not run") == 1
+    again = run("table1", "--scale", "tiny", "--datasets", "Car", "--jobs", 1, "--out", tmp_path, "--json")
+    assert again.status == 1
+    assert list(json.loads(again.output)["not_run"]) == ["Car"]
 
 
 def test_failures_are_counted_by_their_reason():

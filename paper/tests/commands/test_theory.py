@@ -1,5 +1,7 @@
 """``kernelsketch theory``."""
 
+import json
+
 import pytest
 
 from kernelsketch.exceptions import InputError
@@ -34,6 +36,11 @@ def test_it_writes_and_sums_up(run, tmp_path):
     for figure in THEORY_FIGURES:
         assert figure.name in found.output
     assert "0.99" in found.output
+    found, _ = run("--out", tmp_path / "b", "--format", "svg", "--quick", "--json")
+    facts = json.loads(found.output)
+    assert facts["repetitions"] == 2000
+    assert facts["figures"] == [figure.name for figure in THEORY_FIGURES]
+    assert all(0 < one["nrff_ratio"] < 10 for one in facts["errors"])
 
 
 def test_quick(run, tmp_path):

@@ -64,6 +64,7 @@ class Segment(NamedTuple):
     starts: Array  # uint32 (tables, 2**bits + 1): where each bucket begins
     vectors: Vectors | None
     postings: Postings | None = None
+    names: Array | None = None  # str, empty where a row has no name; None if no row has one
     file: str = ""  # its name in an index folder, if it has been saved to one; its flags may have changed since
 
 

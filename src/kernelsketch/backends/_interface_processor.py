@@ -143,6 +143,14 @@ class Trees(Protocol):
         ``features`` are float64 in C or Fortran order, with NaN for missing values.
         """
 
+    def tree_shapley(
+        self, features: Array, background: Array, trees: TreeArrays, owners: Array, n_columns: int
+    ) -> Array:
+        """Return Shapley values of the sums of trees against background rows, (rows, columns, outputs) float64.
+
+        ``owners``, int32, has the column of each feature. Features of a column change together.
+        """
+
     def growth_rows(self, binned: Array, bins: Array) -> GrowthRows:
         """Return training rows on which trees grow.
 

@@ -215,6 +215,13 @@ class CpuBackend(NumpyArrays, Processor):
         _native.trees_decide(self.name, features, _native.Trees(*trees), out, self.threads)
         return out
 
+    def tree_shapley(
+        self, features: Array, background: Array, trees: TreeArrays, owners: Array, n_columns: int
+    ) -> Array:
+        out = np.empty((len(features), n_columns * len(trees.baseline)))
+        _native.tree_shapley(features, background, _native.Trees(*trees), owners, out, self.threads)
+        return out.reshape(len(features), n_columns, len(trees.baseline))
+
     def growth_rows(self, binned: Array, bins: Array) -> GrowthRows:
         return _GrowthRows(_native.GrowthRows(binned, bins), self.threads)
 

@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 
 from .._array import Array
-from ..reference import fourier, gcws, index, join, linear, quantiles, rng, tables, trees
+from ..reference import fourier, gcws, index, join, linear, quantiles, rng, tables, tree_shapley, trees
 from ..reference import gmm as minmax
 from ..reference import newton as steps
 from ..reference import pack as packing
 from ..reference import shingles as texts
+from ..reference.arithmetic import fma
 from ..reference.growth import grow
 from ._backend import Processor
 from ._interface import ByteRows, FourierParams, GcwsParams, Ratio
@@ -128,6 +129,8 @@ class ReferenceBackend(NumpyArrays, Processor):
 
     trees_decide = staticmethod(trees.decide)
 
+    tree_shapley = staticmethod(tree_shapley.contributions)
+
     def growth_rows(self, binned: Array, bins: Array) -> GrowthRows:
         return _GrowthRows(binned, bins)
 
@@ -193,6 +196,13 @@ def _row(rows: Rows, i: int, center: Array | None = None) -> tuple[Array, Array]
 def hash_parameters(seed: int, slots: Array, n_hashes: int) -> tuple[Array, Array, Array, Array]:
     """Return r, 1 / r, beta and A of Algorithm 1 for each slot and hash, in float32, for other runtimes."""
     return tuple(rng.parameters(seed, slots, np.arange(n_hashes)))  # type: ignore[return-value]
+
+
+def hash_ranks(seed: int, slots: Array, values: Array, p: float, n_hashes: int) -> Array:
+    """Return a of Algorithm 1, whose least one wins, for one positive value per slot, in float32 (slots, hashes)."""
+    logs, of = gcws.log_weights(values.astype(np.float64), p), rng.parameters(seed, slots, np.arange(n_hashes))
+    above = np.floor(fma(logs[:, None], of.reciprocal, np.float32(1) + of.beta))
+    return fma(-of.r, above, of.A)
 
 
 class _GrowthRows(GrowthRows):

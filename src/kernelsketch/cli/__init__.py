@@ -8,6 +8,7 @@
 ``plugins``           what packages that add commands may import
 ``_options``          options and option groups that several commands share
 ``_option_groups``    how a dataclass becomes a group of options
+``_config``           options from a TOML file
 ``_errors``           errors as one sentence, exit statuses, signals
 ``_progress``         progress bars and lines
 ``_results``          results as lines or JSON
@@ -18,8 +19,9 @@
 ``_tables``           blocks of a table as tabular models take them
 ``_table_facts``      what commands print about the columns of a tabular model; imports no scikit-learn
 ``_scores``           metrics, summed over blocks
+``_page``             the frame of pages
 ``_report``           the page of ``evaluate --report``, with the plots of ``_svg``
-``_dedup_results``    what ``dedup`` writes besides the documents
+``_dedup_results``    what ``dedup`` writes besides the documents, and why documents go
 ``_dedup_report``     the page of ``dedup --report``
 ===================== ==================================================================================
 """
@@ -37,9 +39,13 @@ except ValueError:  # not in the main thread
     _early = False
 
 import os  # noqa: E402
+from time import monotonic, process_time  # noqa: E402
 from typing import Any  # noqa: E402
 
+_begin = monotonic() - process_time()  # Python itself has taken so long
+
 from ._errors import end_interrupted, errors_as_sentences, stop_at_once  # noqa: E402
+from ._progress import count_from  # noqa: E402
 
 if _early:
     _signal.signal(_signal.SIGINT, _signal.default_int_handler)
@@ -47,6 +53,7 @@ if _early:
 
 def main() -> None:
     """Run the command line. The exit status is 0, 1 after a failure, 2 after wrong usage, 130 after Ctrl-C."""
+    count_from(_begin)
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")  # makes the bound of formats._bounded exact
     try:
         with errors_as_sentences():

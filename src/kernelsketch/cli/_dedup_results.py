@@ -7,12 +7,13 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from .._array import Array
 from ..formats import encoded, open_text
-from ._dedup_report import Example, dedup_page
+from ._dedup_report import Cluster, Member, dedup_page
 from ._progress import format_duration
 from ._results import print_facts, print_json
 
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
     from ._known import Known
     from .commands.dedup import Dedup
 
-EXAMPLES = 12  # of the report
+MOST_CLUSTERS, MOST_MEMBERS, MOST_COPIES = 20, 20, 100  # of the report
+HAVE = "document has", "documents have"
 
 
 @dataclass
@@ -37,6 +39,24 @@ class Counts:
     bytes: int = 0
     known: dict[str, int] | None = None  # documents that repeat an old one; None: there are no old ones
     appended: int | None = None
+
+
+class Departures(NamedTuple):
+    """Which documents go, as masks: no document is in two of the last three."""
+
+    gone: Array
+    equal: Array  # copies of another document of the cluster: of the one that stays, or of one that goes as well
+    similar: Array  # those that are similar enough to the one that stays
+    chained: Array  # those that are not, and went by a chain of near-duplicates
+
+
+def departures(found: TextClusters, threshold: float) -> Departures:
+    """Say why each document goes. Of several equal documents that all go, the first is not counted as a copy."""
+    stays, first, numbers = found.stays, found.first, np.arange(len(found.stays))
+    gone = stays != numbers
+    equal = gone & (numbers != np.where(first[stays] == first, stays, first))
+    chained = gone & ~equal & (found.similarity < threshold)
+    return Departures(gone, equal, gone & ~equal & ~chained, chained)
 
 
 def write_lists(task: Dedup, found: TextClusters, known: Known | None, ids: list[Any] | None) -> None:
@@ -69,39 +89,52 @@ def _write_table(path: str, names: tuple[str, ...], rows: Iterator[tuple[Any, ..
                 cells = dict(zip(names, (a, b, round(similarity, 6), *more), strict=True))
                 line = json_text.dumps(cells, ensure_ascii=False)
             else:
-                line = "\t".join((_cell(a), _cell(b), f"{similarity:.6g}", *map(_cell, more)))
+                line = "\t".join((cell(a), cell(b), f"{similarity:.6g}", *map(cell, more)))
             file.write(encoded(line) + b"\n")
 
 
-def _cell(value: Any) -> str:
+def cell(value: Any) -> str:
+    """Return a value as a cell of a line with tabs."""
     return "" if value is None else str(value).replace("\t", " ").replace("\n", " ").replace("\r", " ")
 
 
-def write_report(task: Dedup, texts: StoredTexts, found: TextClusters, ids: list[Any] | None, counts: Counts) -> None:
-    n = len(found.stays)
-    gone = np.flatnonzero(found.stays != np.arange(n))
-    order = gone[np.argsort(found.similarity[gone], kind="stable")]
-    chosen = order[np.unique(np.linspace(0, len(order) - 1, EXAMPLES).astype(int))] if len(order) else order
-    shown = []
-    for gone_item in chosen.tolist():
-        both = (int(found.stays[gone_item]), gone_item)
-        names = [str(item if ids is None else ids[item]) for item in both]
-        contents = [texts.text(item).decode("utf-8", "replace") for item in both]
-        shown.append(Example(names[0], names[1], float(found.similarity[gone_item]), contents[0], contents[1]))
-    sizes = np.bincount(found.stays, minlength=n)
-    page = dedup_page(task.inputs, _lines(counts, found), sizes[sizes > 1], found.similarity[gone], shown)
+def write_report(
+    task: Dedup, texts: StoredTexts, found: TextClusters, went: Departures, ids: list[Any] | None, counts: Counts
+) -> None:
+    def name(item: int) -> str:
+        return str(item if ids is None else ids[item])
+
+    def text(item: int) -> str:
+        return texts.text(item).decode("utf-8", "replace")
+
+    sizes = np.bincount(found.stays, minlength=len(found.stays))
+    clusters = []
+    for kept in np.lexsort((np.arange(len(sizes)), -sizes))[:MOST_CLUSTERS].tolist():
+        if sizes[kept] < 2:
+            break
+        members = np.flatnonzero((found.stays == kept) & went.gone)
+        copies = [name(item) for item in members[went.equal[members]][:MOST_COPIES].tolist()]
+        others = members[~went.equal[members]]
+        others = others[np.argsort(-found.similarity[others], kind="stable")]
+        shown = [Member(name(i), text(i), float(found.similarity[i])) for i in others[:MOST_MEMBERS].tolist()]
+        n_copies = int(went.equal[members].sum())
+        clusters.append(Cluster(name(kept), text(kept), int(sizes[kept]), shown, len(others), copies, n_copies))
+    lines = _lines(task, counts, found, went)
+    page = dedup_page(task.inputs, lines, sizes[sizes > 1], found.similarity, went, clusters)
     assert task.report is not None
     with open_text(task.report) as file:
         file.write(encoded(page))
 
 
-def _lines(counts: Counts, found: TextClusters) -> dict[str, str]:
+def _lines(task: Dedup, counts: Counts, found: TextClusters, went: Departures) -> dict[str, str]:
+    """Return the lines of the summary and of the report about documents and clusters."""
     n, sizes = len(found.stays), np.bincount(found.stays)
     known = counts.known or {"known": 0}
     stay = int((sizes > 0).sum()) - known["known"]  # each cluster has one
     lines = {
         "documents": f"{n:,}, of which {some(stay, 'stays', 'stay')} and {some(n - stay, 'goes', 'go')}",
         "clusters": f"{int((sizes > 1).sum()):,} of two or more, the largest of {int(sizes.max()):,}",
+        "equal": f"{some(int(went.equal.sum()), *HAVE)} the same shingles as another one of the cluster",
     }
     if counts.known is not None:
         of_these = f"{known['known_equal']:,} of these with the same shingles"
@@ -110,6 +143,11 @@ def _lines(counts: Counts, found: TextClusters) -> dict[str, str]:
         )
     if counts.appended is not None:
         lines["appended"] = f"{some(counts.appended, 'document')} to the collection"
+    if chained := int(went.chained.sum()):
+        lines["chains"] = (
+            f"{some(chained, 'document goes', 'documents go')} by chains, with a similarity below {task.threshold:g} "
+            "to the one that stays; --how star keeps them"
+        )
     if counts.skipped:
         what = some(counts.skipped, "record without a text, which stays", "records without a text, which stay")
         lines["skipped"] = what
@@ -128,7 +166,7 @@ def some(count: int, one: str, many: str | None = None) -> str:
 
 
 def summarize(
-    task: Dedup, counts: Counts, found: TextClusters, equal: int, ids: list[Any] | None, seconds: float
+    task: Dedup, counts: Counts, found: TextClusters, went: Departures, ids: list[Any] | None, seconds: float
 ) -> None:
     n = len(found.stays)
     sizes = np.bincount(found.stays)
@@ -140,7 +178,8 @@ def summarize(
             "documents": n,
             "stay": stay,
             "go": n - stay,
-            "equal": equal,
+            "equal": int(went.equal.sum()),
+            "chained": int(went.chained.sum()),
             **(counts.known or {}),
             **({} if counts.appended is None else {"appended": counts.appended}),
             "clusters": int((sizes > 1).sum()),
@@ -154,13 +193,11 @@ def summarize(
         }
         print_json(facts) if task.output != "-" else print(json_text.dumps(facts), file=sys.stderr)
         return
-    lines = _lines(counts, found)
-    have = "document has", "documents have"
-    lines["equal"] = f"{some(equal, *have)} the same shingles as an earlier one"
+    lines = _lines(task, counts, found, went)
     if nameless:
-        lines["no id"] = f"{some(nameless, *have)} an empty id or none, field {task.id!r}"
+        lines["no id"] = f"{some(nameless, *HAVE)} an empty id or none, field {task.id!r}"
     if repeated:
-        lines["ids"] = f"{some(repeated, *have)} an id that an earlier one has"
+        lines["ids"] = f"{some(repeated, *HAVE)} an id that an earlier one has"
     lines["time"] = f"{format_duration(seconds)}, {n / max(seconds, 1e-9):,.0f} documents per second"
     lines["output"] = task.output
     print_facts(lines, to_stderr=True)

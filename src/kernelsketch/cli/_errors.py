@@ -28,6 +28,7 @@ _OTHER_NAMES = {
     "most_bytes": "memory",
     "ngram_range": "ngram",
     "coverage": "interval",
+    "carry": "columns",
 }
 
 

@@ -39,13 +39,15 @@ def check_files(parameters: Sequence[Parameter], given: dict[str, Any]) -> None:
         return
     with stop_at_once():
         from ..exceptions import InputError
+        from ..formats import files_like, is_pattern
         from ..storage import NamedPath, check_outputs, check_target
 
     outputs = [NamedPath(name, path) for role, name, path in files if role is FileRole.WRITTEN]
     inputs = [
-        NamedPath(name, path, OUTPUT_ENDINGS if role is FileRole.READ_WITHOUT_OUTPUTS else ())
+        NamedPath(name, found, OUTPUT_ENDINGS if role is FileRole.READ_WITHOUT_OUTPUTS else ())
         for role, name, path in files
         if role is not FileRole.WRITTEN
+        for found in (files_like(path) if is_pattern(str(path)) else [path])
     ]
     try:
         check_outputs(outputs, inputs)

@@ -13,7 +13,7 @@ import numpy as np
 
 from .._array import Array
 from ..exceptions import InputError
-from ..formats import DocumentStream, Fields, InputFiles
+from ..formats import DocumentStream, Fields, InputFiles, document_files, is_pattern
 from ..neighbors import (
     DocumentCollection,
     add_to_collection,
@@ -58,20 +58,28 @@ class OldDocuments:
     def __init__(self, task: Dedup, shingles: PlainShingles, run: str) -> None:
         """Open collections, and refuse what cannot be compared with before any work is done."""
         self._task, self._shingles, self._run = task, shingles, run
-        self.paths = list(task.against or ())
+        self.paths: list[str] = []
         self._header = shingles_header(shingles, "NFKC" if task.normalize else None)
         self._collections: dict[str, DocumentCollection] = {}
         self._new: str | None = None  # a collection that is to be made
-        if task.append and not self.paths:
+        if task.append and not task.against:
             raise UsageError("--append needs a collection: name a new folder, or one that it has made, with --against.")
-        for path in self.paths:
+        outputs = [path for path in (task.output, task.clusters, task.pairs, task.report, task.matches) if path]
+        files: list[str] = []
+        for path in task.against or ():
             if is_collection(path):
                 self._collections[path] = self._opened(path)
-            elif task.append and can_become_collection(path):
+                self.paths.append(path)
+            elif task.append and can_become_collection(path) and not is_pattern(path):
                 self._new = path
+                self.paths.append(path)
                 check_folder(Path(path))
-            elif path == "-" or not (os.path.isfile(path) or os.path.isdir(path)):
+            elif path == "-" or not (os.path.isfile(path) or os.path.isdir(path) or is_pattern(path)):
                 raise InputError(f"--against {path} cannot be read: no such file, folder or collection.")
+            else:
+                parts = document_files([path], outputs)
+                files += parts
+                self.paths += parts
         targets = [*self._collections, *([] if self._new is None else [self._new])]
         if task.append and len(targets) != 1:
             raise UsageError(
@@ -79,9 +87,7 @@ class OldDocuments:
                 "folder, or one that --append has made."
             )
         self._target = targets[0] if task.append else None
-        outputs = (task.output, task.clusters, task.pairs, task.report, task.matches)
-        files = [path for path in self.paths if path not in targets and path not in self._collections]
-        self.files = InputFiles(files, [path for path in outputs if path is not None])
+        self.files = InputFiles(files, outputs)
 
     def _opened(self, path: str) -> DocumentCollection:
         collection = DocumentCollection(path, n_jobs=self._task.threads)
@@ -147,6 +153,7 @@ class OldDocuments:
         stream = DocumentStream(
             path,
             Fields(task.text, task.id),
+            format=task.format if self.files.files_of(path) is None else None,
             delimiter=task.delimiter,
             most_bytes=task.document_bytes,
             batch_bytes=task.batch_bytes,

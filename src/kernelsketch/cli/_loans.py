@@ -37,6 +37,16 @@ class Loans(NamedTuple):
     probability: Array  # of "default", from which the label was drawn: no model can do better
 
 
+def loan_lines(n_rows: int) -> tuple[str, list[str]]:
+    """Return the names of the columns and the rows of a table of loans as lines of CSV."""
+    loans = make_loans(n_rows)
+    lines = []
+    for row, outcome in zip(loans.X.tolist(), loans.y.tolist(), strict=True):
+        cells = ["" if cell is None else cell if isinstance(cell, str) else f"{cell:.6g}" for cell in row]
+        lines.append(",".join([*cells, outcome]))
+    return ",".join([*loans.names, "outcome"]), lines
+
+
 def make_loans(n_rows: int) -> Loans:
     """Return a table of loans."""
     rng = np.random.default_rng(0)

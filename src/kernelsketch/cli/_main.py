@@ -11,6 +11,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from ..exceptions import KernelsketchError
+from ._config import add_config
 from ._errors import errors_as_sentences, options_of, stop_at_once
 from ._option_groups import TYPER_SETTINGS, examples, flowing
 
@@ -39,8 +40,11 @@ COMMANDS = (
         (
             "kernelsketch train flights.csv.gz --label delayed -m flights.safetensors",
             "kernelsketch train prices.parquet --label price --regression --budget 60 -m prices.safetensors",
+            "kernelsketch train flights/ --label delayed --sample 500000 --drop id -m flights.safetensors",
+            "kernelsketch train 'part-*.csv' --label a --label b --regression -m both.safetensors",
             "kernelsketch train a9a -m a9a.safetensors -k 512 -C 0.1",
             "zcat part-*.svm.gz | kernelsketch train - --memory 1GB -m all.safetensors --json",
+            "kernelsketch train new.svm --continue all.safetensors -m more.safetensors",
         ),
     ),
     CommandEntry(
@@ -50,6 +54,7 @@ COMMANDS = (
         (
             "kernelsketch predict a9a.t -m a9a.safetensors -o labels.txt",
             "kernelsketch predict new.csv -m flights.safetensors --proba | head",
+            "kernelsketch predict new.csv -m flights.safetensors --columns flight --proba -o delays.parquet",
             "kernelsketch predict - --format libsvm -m a9a.safetensors < a9a.t",
         ),
     ),
@@ -60,6 +65,7 @@ COMMANDS = (
         (
             "kernelsketch evaluate a9a.t -m a9a.safetensors",
             "kernelsketch evaluate test.csv --label delayed -m flights.safetensors --report flights.html",
+            "kernelsketch evaluate test.csv -m flights.safetensors --slice carrier --positive yes",
         ),
     ),
     CommandEntry(
@@ -126,6 +132,8 @@ COMMANDS = (
     ),
 )
 
+INDEX_COMMANDS = ("build", "query", "dedup")
+
 # What the distribution kernelsketch-paper adds. Its entry points name the commands; their help is here, so that
 # --help need not import them.
 PAPER_COMMANDS = {
@@ -134,6 +142,19 @@ PAPER_COMMANDS = {
     "report": "Write the report of the experiments: a page, its text and its tables.",
     "theory": "Check the theorems by simulation and draw their figures.",
 }
+
+
+def command_names() -> dict[str, tuple[str, ...]]:
+    """Return the names of commands, each with those of the commands within it."""
+    names = [*(entry.name for entry in COMMANDS), *PAPER_COMMANDS, *_plugins()]
+    return {name: INDEX_COMMANDS if name == "index" else () for name in names}
+
+
+def _plugins() -> dict[str, EntryPoint]:
+    """Return the commands of other packages, of which only the metadata are read."""
+    from importlib.metadata import entry_points
+
+    return {found.name: found for found in sorted(entry_points(group=PLUGIN_GROUP))}
 
 
 class DeferredCommand(TyperCommand):
@@ -179,9 +200,7 @@ class Commands(TyperGroup):
         if self._has_plugins:
             return
         self._has_plugins = True
-        from importlib.metadata import entry_points
-
-        for found in sorted(entry_points(group=PLUGIN_GROUP)):
+        for found in _plugins().values():
             is_ours = found.name in PAPER_COMMANDS
             name = "another package" if found.dist is None else found.dist.name
             help = PAPER_COMMANDS[found.name] if is_ours else f"A command of {name}."
@@ -225,6 +244,8 @@ def prepared(command: Any) -> Any:
         return run(ctx)
 
     command.get_params, command.invoke = lambda ctx: _with_plain_flags(shown(ctx)), invoke
+    if not hasattr(command, "commands"):
+        add_config(command)
     for inner in getattr(command, "commands", {}).values():
         prepared(inner)
     return command

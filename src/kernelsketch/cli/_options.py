@@ -16,14 +16,31 @@ if TYPE_CHECKING:
 
 # The formats that kernelsketch.formats reads, repeated here because a help screen must not import it.
 FORMATS = ("libsvm", "csv", "tsv", "parquet", "arrow", "npy", "npz", "codes")
+DOCUMENT_FORMATS = ("jsonl", "lines", "csv", "tsv", "parquet", "arrow")
+
+TABLE_FORMATS = (
+    "csv",
+    "tsv",
+    "jsonl",
+    "parquet",
+    "text",
+)  # that formats.open_table writes, repeated for the same reason
 
 
-def _label(text: str | None) -> str | int | None:
-    return int(text) if text is not None and re.fullmatch(r"-?\d+", text) else text
+def _column(text: str) -> str | int:
+    return int(text) if re.fullmatch(r"-?\d+", text) else text
 
 
-def input_file(role: FileRole = FileRole.READ) -> Any:
-    return argument(..., "INPUT", "File of rows. - is standard input.", role)
+def input_file(role: FileRole = FileRole.READ, what: str = "rows") -> Any:
+    return argument(..., "INPUT", f"File of {what}. - is standard input.", role)
+
+
+def input_files(role: FileRole = FileRole.READ) -> Any:
+    help = (
+        "Files of rows, folders of parts such as part-0.parquet, and patterns in quotes such as 'part-*.csv', with the "
+        "same columns. They are read in this order, the parts of a folder by name. - is standard input."
+    )
+    return argument(..., "INPUT", help, role)
 
 
 def model_file(role: FileRole) -> Any:
@@ -47,8 +64,19 @@ def json_flag(help: str = "Print the result as JSON.") -> Any:
     return option(False, help)
 
 
+def quiet_flag() -> Any:
+    return option(False, "Show no progress.", "-q")
+
+
 def delimiter_option() -> Any:
     return option(None, "Delimiter of CSV. By default a comma, for TSV a tab.", metavar="CHAR")
+
+
+def document_format() -> Any:
+    help = (
+        f"Format of INPUT: {', '.join(DOCUMENT_FORMATS)}. By default the ending of the name or the first bytes decide."
+    )
+    return option(None, help, metavar="FORMAT", choices=DOCUMENT_FORMATS)
 
 
 def on_error_option(default: str | None, help: str) -> Any:
@@ -66,10 +94,16 @@ class InputOptions:
         metavar="FORMAT",
         choices=FORMATS,
     )
-    label: str | None = option(
+    label: list[str] | None = option(
         None,
         "Label column of CSV, Parquet, Arrow and NPY: its name, or its number from 0; -1 is the last. For NPZ the name "
-        "of the array.",
+        "of the array. Repeat the option to train a model of a table on several labels.",
+        metavar="COLUMN",
+    )
+    drop: list[str] | None = option(
+        None,
+        "Column of CSV, Parquet, Arrow and NPY to leave out: its name, or its number from 0 in a file without names. "
+        "It may be missing when the model predicts. Repeat the option for more columns.",
         metavar="COLUMN",
     )
     n_features: int | None = option(None, "Number of features. Rows with more are an error.", min=1)
@@ -79,14 +113,51 @@ class InputOptions:
     delimiter: str | None = delimiter_option()
     zero_based: bool = option(False, "Feature ids of LIBSVM text start at 0, not 1.")
     text_labels: bool = option(False, "Read labels as text, even numbers.")
+    encoding: str | None = option(
+        None,
+        "Encoding of CSV and LIBSVM text, such as latin-1, cp1252 or utf-16. By default UTF-8.",
+        metavar="ENCODING",
+    )
+
+    @property
+    def labels(self) -> list[str | int]:
+        """The label columns, by names or numbers."""
+        return [_column(text) for text in self.label or ()]
+
+
+def weight_option() -> Any:
+    help = "Column of weights of rows, none of which is negative. It is no feature."
+    return option(None, help, metavar="COLUMN", rich_help_panel=InputOptions.panel)
+
+
+def id_option(use: str) -> Any:
+    help = f"Column of ids of rows, which are no feature{use}"
+    return option(None, help, metavar="COLUMN", rich_help_panel=InputOptions.panel)
+
+
+@dataclass
+class SeveralInputs:
+    """The inputs of commands that read several files as one table."""
+
+    inputs: list[str] = input_files()
+
+    @property
+    def input(self) -> str:
+        """The inputs as messages name them."""
+        return shown_inputs(self.inputs)
+
+
+def shown_inputs(inputs: list[str]) -> str:
+    return inputs[0] if len(inputs) == 1 else f"{inputs[0]} and {len(inputs) - 1} more"
 
 
 class KnownLabel(NamedTuple):
-    """The label column of the training rows of a model, if it is known, and the number of features beside it."""
+    """The label columns of the training rows of a model, if they are known, and the number of features beside them."""
 
-    column: str | int | None
+    columns: list[str | int]
     n_features: int
     ignored: bool  # whether the labels themselves are not needed
+    features: tuple[str, ...] | None = None  # names of the features of a model of numbers
 
 
 @dataclass
@@ -124,7 +195,7 @@ class RunOptions:
         "memory of the machine, or of the control group if it has less.",
         metavar="SIZE",
     )
-    quiet: bool = option(False, "Show no progress.", "-q")
+    quiet: bool = quiet_flag()
 
     @property
     def bytes(self) -> int:
@@ -164,25 +235,37 @@ def check_threads(running: RunOptions) -> None:
 
 def label_of(stream: RowStream, reading: InputOptions) -> str | int | None:
     """Return the label column of a file that has been opened: its name, or its number if it has none."""
-    return stream.label_name or _label(reading.label)
+    return stream.label_name or next(iter(reading.labels), None)
 
 
 def open_input(
-    path: str, options: RowsOptions, *, as_table: bool = False, known: KnownLabel | None = None
+    path: str | list[str],
+    options: RowsOptions,
+    *,
+    as_table: bool = False,
+    known: KnownLabel | None = None,
+    several_labels: bool = False,
+    drops: bool = True,
+    carry: list[str] | None = None,
 ) -> RowStream:
-    """Open a file of rows, or standard input, as a stream of blocks; ``as_table`` reads tables as they are.
+    """Open files of rows, or standard input, as a stream of blocks; ``as_table`` reads tables as they are.
 
-    ``known`` is the label column of a model, which applies if the command line names none; the file may lack it.
+    ``known`` are the label columns of a model, which apply if the command line names none; the file may lack them.
+    Blocks carry the columns that :func:`columns_beside` lists and those of ``carry``, which may be features, beside X.
+    Without ``drops`` the command leaves columns out itself, apart from those that not all files have.
     """
-    from ..formats import open_rows
+    from ..formats import open_rows, row_files
 
-    if options.label is not None or (known is not None and known.column is None):
-        known = None
+    labels, features_beside, ignored = options.labels, None, known is not None and known.ignored
+    if len(labels) > 1 and not several_labels:
+        raise UsageError("--label is given several times, which only train, predict and evaluate take: name one label.")
+    if not labels and known is not None and known.columns:
+        labels, features_beside = known.columns, known.n_features
     check_threads(options)
     return open_rows(
-        path,
+        row_files([path] if isinstance(path, str) else path),
         format=options.format,
-        label=_label(options.label) if known is None else known.column,
+        label=next(iter(labels), None),
         n_features=options.n_features,
         block_bytes=options.block_bytes,
         header=options.header,
@@ -191,7 +274,19 @@ def open_input(
         text_labels=options.text_labels or None,
         n_jobs=options.threads,
         as_table=as_table,
-        label_beside=None if known is None else known.n_features,
-        ignore_labels=known is not None and known.ignored,
+        label_beside=features_beside,
+        ignore_labels=ignored,
         batch_bytes=options.batch_bytes,
+        carry=carry,
+        drop=options.drop if drops else None,
+        optional=None if drops else options.drop,
+        beside=[*(("label", label) for label in labels[1:]), *columns_beside(options)],
+        features=None if known is None else known.features,
+        encoding=options.encoding,
     )
+
+
+def columns_beside(options: RowsOptions) -> list[tuple[str, str]]:
+    """Return the columns of weights and of ids that the command line names, with the names of the options."""
+    given = ((name, getattr(options, name, None)) for name in ("sample_weight", "id"))
+    return [(name, column) for name, column in given if column is not None]

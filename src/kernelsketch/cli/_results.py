@@ -24,7 +24,9 @@ def print_table(names: Sequence[str], rows: Sequence[list[str]], right: range, m
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(*names, box=None)
+    table = Table(box=None)
+    for name in names:
+        table.add_column(Text(name))
     for number in right:
         table.columns[number].justify = "right"
     for row in rows[:most]:

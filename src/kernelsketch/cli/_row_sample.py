@@ -1,4 +1,4 @@
-"""``KeptRows``: the rows of a stream that a command keeps in memory: all of them, or a random sample."""
+"""``KeptRows``: the rows of files that a command keeps in memory: all of them, or a random sample."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ SLACK = 8  # a sample has at most one row in so many too many, before these are 
 
 
 class KeptRows:
-    """Blocks of X and y in the order of the stream. A sample has the ``most`` rows with the smallest keys.
+    """Blocks of X, y and weights in the order of the stream. A sample has the ``most`` rows with the smallest keys.
 
-    The key of a row depends on its number and the seed alone, so the sample does not depend on the blocks.
+    The key of a row depends on its number and the seed alone, so the sample does not depend on the blocks, nor on the
+    files that the rows are divided into.
     """
 
     def __init__(self, most: int | None, seed: int) -> None:
@@ -24,17 +25,19 @@ class KeptRows:
         self._last = np.uint64(2**64 - 1)  # key from which on rows are certainly not in the sample
         self.X: list[Any] = []
         self.y: list[Array] = []
+        self.weights: list[Array] = []  # as many as rows; without weights, of no columns
         self._keys: list[Array] = []
 
     def __len__(self) -> int:
         return sum(map(len, self.y))
 
-    def add(self, X: Any, y: Any) -> None:
+    def add(self, X: Any, y: Any, weights: Array | None = None) -> None:
         """Take a block of rows."""
         y = np.asarray(y)
+        weights = np.empty((len(y), 0)) if weights is None else weights
         numbers = np.arange(self._seen, self._seen + len(y), dtype=np.uint64)
         self._seen += len(y)
-        self._append(X, y, mix64(numbers * np.uint64(GOLDEN64) + np.uint64(self._start)))
+        self._append(X, y, weights, mix64(numbers * np.uint64(GOLDEN64) + np.uint64(self._start)))
         if self._most is not None and len(self) > self._most + self._most // SLACK:
             self._drop()
 
@@ -43,22 +46,23 @@ class KeptRows:
         if self._most is not None and len(self) > self._most:
             self._drop()
 
-    def _append(self, X: Any, y: Array, keys: Array) -> None:
+    def _append(self, X: Any, y: Array, weights: Array, keys: Array) -> None:
         kept = keys <= self._last
         if not kept.any():
             return
         if not kept.all():
-            X, y, keys = _rows(X, kept), y[kept], keys[kept]
+            X, y, weights, keys = _rows(X, kept), y[kept], weights[kept], keys[kept]
         self.X.append(X)
         self.y.append(y)
+        self.weights.append(weights)
         self._keys.append(keys)
 
     def _drop(self) -> None:
         assert self._most is not None
         keys = np.concatenate(self._keys)
         self._last = np.partition(keys, self._most - 1)[self._most - 1]  # keys differ, so as many rows are left
-        parts = list(zip(self.X, self.y, self._keys, strict=True))
-        self.X, self.y, self._keys = [], [], []
+        parts = list(zip(self.X, self.y, self.weights, self._keys, strict=True))
+        self.X, self.y, self.weights, self._keys = [], [], [], []
         for part in parts:
             self._append(*part)
 

@@ -82,6 +82,32 @@ def calibration(points: Sequence[dict[str, Any]], x_title: str, y_title: str) ->
     return _square(parts)
 
 
+def curves(
+    named: Sequence[tuple[str, Sequence[tuple[float, float]]]],
+    x_title: str,
+    y_title: str,
+    *,
+    of_chance: Sequence[tuple[float, float]] = (),
+    legend_right: bool,
+    point: tuple[float, float] | None = None,
+) -> str:
+    """Return curves in the unit square, with a legend if they are several, and a point of the model on them."""
+    parts = _axes([0, 0.25, 0.5, 0.75, 1], 0, 1, x_title, y_title)
+    if of_chance:
+        parts.append(_line(of_chance, 0, 1, "diagonal"))
+    for number, (name, points) in enumerate(named):
+        line = _line(points, 0, 1, f"line line-{number}")
+        parts.append(line.replace("/>", f"><title>{escape(name)}</title></polyline>"))
+        if len(named) > 1:
+            left, base = SIDE - 160 if legend_right else 12, SIDE - 12 - 18 * (len(named) - 1 - number)
+            parts.append(f'<path class="line line-{number}" d="M{left},{base - 4}h18"/>')
+            parts.append(_text(left + 24, base, name, "start"))
+    if point is not None:
+        x, y = _place(*point, 0, 1)
+        parts.append(f'<circle class="mark dot" cx="{x:.1f}" cy="{y:.1f}" r="6"><title>predictions</title></circle>')
+    return _square(parts)
+
+
 def scatter(points: Sequence[tuple[float, float]], x_title: str, y_title: str) -> str:
     """Return points; equal coordinates lie on the diagonal."""
     values = [value for point in points for value in point]

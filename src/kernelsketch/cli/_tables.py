@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from .._array import Array
+from .._rounding import float_of, floats_of
 from ..exceptions import InputError
 from ..formats import RowStream
 from ..tabular import Table, is_missing_text, read_table, text_table
@@ -75,6 +77,48 @@ class TableReader:
             raise InputError(f"The first line of {name} has the names of the columns: pass --header.")
         self._begun = True
         return text_table(X, None)
+
+
+class NumberReader:
+    """Blocks of a table as numbers, for a model that was trained on numbers.
+
+    ``places`` are the features among the columns of X. Without them, these are all columns or, if the model has fewer
+    features, those that are not ``carried``.
+    """
+
+    def __init__(self, stream: RowStream, places: list[int] | None, carried: list[str], width: int) -> None:
+        self._stream, self._names = stream, stream.feature_names
+        self._places, self._carried, self._width = places, carried, width
+
+    def read(self, X: Any) -> Array:
+        """Return the features of a block."""
+        names = self._names or tuple(map(str, range(X.shape[1])))
+        places = self._places
+        if places is None:
+            all_fit = X.shape[1] == self._width
+            places = [j for j, name in enumerate(names) if all_fit or name not in self._carried]
+        columns = [self._numbers(X[:, j] if isinstance(X, np.ndarray) else X.column(j), names[j]) for j in places]
+        return np.column_stack(columns) if columns else np.zeros((X.shape[0], 0))
+
+    def _numbers(self, column: Any, name: str) -> Array:
+        if isinstance(column, np.ndarray):
+            numbers = floats_of(column.tolist())
+        else:
+            numbers = None if column.null_count else column.to_numpy()
+        if numbers is not None and numbers.dtype.kind in "fiub" and np.isfinite(numbers).all():
+            return np.asarray(numbers)
+        cells = column.tolist()
+        bad = next((k for k, cell in enumerate(cells) if not _is_number(cell)), 0)
+        shown = "" if cells[bad] is None else str(cells[bad])[:40]
+        raise InputError(
+            f"{self._stream.name}, row {self._stream.block_start + bad}, column {name!r}: {shown!r} is not a number, "
+            "and the model was trained on numbers. Encode or impute it first, or train without --plain."
+        )
+
+
+def _is_number(cell: Any) -> bool:
+    value = float_of(cell) if isinstance(cell, str) else cell
+    return isinstance(value, (int, float)) and bool(np.isfinite(value))
 
 
 def _are_names(cells: Sequence[str], model: Any) -> bool:

@@ -15,9 +15,11 @@ from .._frames import first_repeated
 from .._validation import check_rows
 from ..exceptions import InputError, MissingExtraError, Setting
 from ._bounded import bounded_memory
+from ._columns import columns_of
 from ._labels import MOST_LENGTH, numbered_texts
 from ._source import Source
 from ._stream import (
+    NotNumbersError,
     Opened,
     Options,
     RowBlock,
@@ -25,7 +27,6 @@ from ._stream import (
     check_block,
     check_labels,
     float_dtype,
-    label_column,
     wrong_width,
 )
 
@@ -141,20 +142,20 @@ class _ArrowColumns:
     def __init__(self, source: Source, schema: Any, options: Options, width: bytes | None = None) -> None:
         self._pa, self._source = pyarrow_module("pyarrow"), source
         names, name = tuple(schema.names), source.name
-        label, self._ignore_labels = None, options.ignore_labels
-        number = label_column(options, names, len(names), name)
-        if number is not None:
-            label = names[number]
-        elif LABEL in names and _is_sparse(names):
+        columns, self._ignore_labels = columns_of(options, names, len(names), name), options.ignore_labels
+        label = None if columns.label is None else names[columns.label]
+        if label is None and LABEL in names and _is_sparse(names):
             label = LABEL
-        self._label = label
-        self._features = [feature for feature in names if feature != label]
+        self._label, self._schema = label, schema
+        self._features = [feature for place in columns.features if (feature := names[place]) != label]
         if len(set(names)) < len(names):
             raise InputError(f"{name} has several columns of the same name: rename them.")
         if not self._features:
             raise InputError(f"{name} has no column besides the label: a row needs at least one feature.")
         self.sparse = _is_sparse(names)
-        self.used = [INDICES, VALUES, *([label] if label else [])] if self.sparse else list(names)
+        self._carried = {column: names[place] for column, place in columns.carried.items()}
+        others = [other for other in (label, *self._carried.values()) if other is not None]
+        self.used = list(dict.fromkeys([*((INDICES, VALUES) if self.sparse else self._features), *others]))
         if self.sparse:
             value_type = schema.field(VALUES).type
             if not all(self._pa.types.is_list(schema.field(part).type) for part in (INDICES, VALUES)):
@@ -174,18 +175,23 @@ class _ArrowColumns:
     def _numeric(self, kind: Any, column: str) -> Any:
         types = self._pa.types
         if not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)):
-            raise InputError(
-                f"{self._source.name}: column {column!r} holds {kind}, not numbers. Encode or drop it, or name it "
-                "with ",
+            place = f"{self._source.name}: column {column!r}"
+            raise NotNumbersError(
+                f"{place} holds {kind}, not numbers. Encode it, for example with sklearn.preprocessing.OneHotEncoder, "
+                "leave it out with ",
+                Setting("drop", column),
+                ", or name it with ",
                 Setting("label", ...),
-                " if it is the label.",
+                " if it has the labels.",
             )
         return np.dtype(kind.to_pandas_dtype())
 
     def opened(self, batches: Iterator[Any], n_rows: int | None) -> Opened:
         names = None if self.sparse else tuple(self._features)
         label_name = None if names is None else self._label
-        return Opened(self._blocks(batches), self.width, n_rows, names, self.is_table, label_name)
+        columns, dtype = tuple(self._schema.names), None if self.is_table else self._dtype
+        blocks = self._blocks(batches)
+        return Opened(blocks, self.width, n_rows, names, self.is_table, label_name, columns, None, dtype, self._schema)
 
     def _blocks(self, batches: Iterator[Any]) -> Iterator[RowBlock]:
         done = 0
@@ -202,7 +208,8 @@ class _ArrowColumns:
                 has_labels = self._label is not None and not self._ignore_labels
                 y = self._labels(part.column(self._label), done) if has_labels else None
                 self._check(X, done, y)
-                yield RowBlock(X, y)
+                carried = {column: part.column(one) for column, one in self._carried.items()}
+                yield RowBlock(X, y, None, carried)
                 start, done = start + rows, done + rows
 
     def _rows_from(self, batch: Any, start: int) -> int:
@@ -220,9 +227,11 @@ class _ArrowColumns:
         return column
 
     def _missing(self, name: str, row: int) -> InputError:
-        return InputError(
+        return NotNumbersError(
             f"{self._source.name}, row {row}, column {name!r}: the value is missing. Impute it first, for example "
-            "with sklearn.impute.SimpleImputer."
+            "with sklearn.impute.SimpleImputer, or leave the column out with ",
+            Setting("drop", name),
+            ".",
         )
 
     def _check(self, X: Any, done: int, y: Array | None) -> None:

@@ -14,10 +14,14 @@ import numpy as np
 from .._array import Array
 from .._rounding import NUMBER, nearest_float
 from ..exceptions import InputError, Sentence, Setting
+from ._columns import Columns
+from ._encoding import not_utf8
 from ._lines import Lines
+from ._stream import NotNumbersError
 
 CELL_BYTES = 64  # that a cell of a few letters takes as a string
 MISSING = {"", "na", "n/a", "nan", "null", "none", "?", "-"}
+_COLUMN = Setting("drop", ...)
 _LINE_END = re.compile(r"\r\n|\r|\n")
 
 
@@ -26,6 +30,10 @@ class Batch(NamedTuple):
 
     rows: list[list[str]]
     ends: list[int]
+
+    def lines(self, count: int) -> Array:
+        """Return the lines where the first rows end."""
+        return np.array(self.ends[:count], np.int64)
 
     def line(self, row: int) -> int:
         """Return the line where a row begins: it takes one line, and one more per line end inside its cells."""
@@ -93,9 +101,7 @@ class Records:
     def _explained(self, error: Exception) -> InputError:
         line = self._lines.count
         if isinstance(error, UnicodeDecodeError):
-            return InputError(
-                f"{self._name}, after line {line}: the text is not UTF-8 ({error.reason}). Convert the file."
-            )
+            return not_utf8(error, f"{self._name}, line {line + 1}")
         if isinstance(error, csv.Error):
             return InputError(
                 f"{self._name}, line {line}: the line cannot be split into cells: {error}. Look for an unclosed quote."
@@ -118,13 +124,11 @@ def delimiter_hint(cells: list[str], delimiter: str) -> Sentence:
 class CsvColumns:
     """The columns of a file: which are features, and how a bad cell is named. ``hint`` is a sentence for errors."""
 
-    def __init__(self, name: str, width: int, label: int | None, names: tuple[str, ...] | None, hint: str = "") -> None:
-        self._name, self.width, self.label, self._names, self._hint = name, width, label, names, hint
-        self.n_features = width - (label is not None)
-
-    def column(self, feature: int) -> int:
-        """Return the number of the column that holds a feature."""
-        return feature + (self.label is not None and feature >= self.label)
+    def __init__(self, name: str, columns: Columns, names: tuple[str, ...] | None, hint: str = "") -> None:
+        self._name, self.columns, self._names, self._hint = name, columns, names, hint
+        self.width, self.label = columns.width, columns.label
+        self.n_features = len(columns.features)
+        self._features_of = columns.features_of()
 
     def place(self, batch: Batch, row: int, column: int) -> str:
         named = f" ({self._names[column]!r})" if self._names else ""
@@ -149,33 +153,52 @@ class CsvColumns:
         """Return the features as numbers and the label cells up to the first faulty row, and the fault."""
         rows, label = batch.rows, self.label
         good, fault = self.good_rows(batch)
-        if label is None:
+        if label is None and self.columns.are_usual:
             flat = list(chain.from_iterable(rows[:good]))
         else:
-            flat = list(chain.from_iterable(cells[:label] + cells[label + 1 :] for cells in rows[:good]))
+            flat = list(chain.from_iterable(map(self._features_of, rows[:good])))
         X = np.empty((good, self.n_features), dtype)
         if not _fill_quickly(flat, X):
             for k, cell in enumerate(flat):
                 number = _number(cell, X.dtype)
-                if isinstance(number, str):
+                if isinstance(number, Sentence):
                     good, feature = divmod(k, self.n_features)
-                    fault = InputError(f"{self.place(batch, good, self.column(feature))}: ", number, ".", self._hint)
+                    place = self.columns.features[feature]
+                    name = self._names[place] if self._names else place
+                    number = Sentence(*(Setting("drop", name) if part is _COLUMN else part for part in number.parts))
+                    fault = NotNumbersError(f"{self.place(batch, good, place)}: ", number, ".", self._hint)
                     break
                 X.flat[k] = number
         return X[:good], [] if label is None else [cells[label] for cells in rows[:good]], fault
 
+    def carried(self, batch: Batch, count: int) -> dict[str, Array]:
+        """Return the cells of the columns that are carried beside the first rows of a batch."""
+        found = {}
+        for name, place in self.columns.carried.items():
+            found[name] = np.empty(count, object)
+            found[name][:] = [row[place] for row in batch.rows[:count]]
+        return found
 
-def _number(cell: str, dtype: Any) -> float | str:
-    """Return the number, or a sentence about what is wrong."""
+
+def _number(cell: str, dtype: Any) -> float | Sentence:
+    """Return the number, or a sentence about what is wrong, in which ``_COLUMN`` stands for the column."""
     if NUMBER.fullmatch(cell):
         value = float(nearest_float(cell.strip(), dtype))
         if math.isfinite(value):
             return value
-        return f"{cell!r} is too large for {dtype}. Scale the feature, or clip it"
+        return Sentence(f"{cell!r} is too large for {dtype}. Scale the feature, or clip it")
     if cell.strip().lower() in MISSING:
-        return f"the value is missing ({cell!r}). Impute it first, for example with sklearn.impute.SimpleImputer"
+        advice = "Impute it first, for example with sklearn.impute.SimpleImputer, or leave the column out with "
+        return Sentence(f"the value is missing ({cell!r}). {advice}", _COLUMN)
     shown = cell if len(cell) <= 40 else cell[:40] + "..."
-    return Sentence(f"{shown!r} is not a number. Encode it, or name the column of labels with ", Setting("label", ...))
+    return Sentence(
+        f"{shown!r} is not a number. Encode the column, for example with sklearn.preprocessing.OneHotEncoder, leave it "
+        "out with ",
+        _COLUMN,
+        ", or name it with ",
+        Setting("label", ...),
+        " if it has the labels",
+    )
 
 
 def _fill_quickly(cells: list[str], X: Array) -> bool:

@@ -17,11 +17,12 @@ from .._array import Array
 from .._rounding import NUMBER
 from ..exceptions import InputError, Sentence, Setting
 from ._cells import CELL_BYTES, MISSING, CsvColumns, Records, delimiter_hint
+from ._columns import columns_of
 from ._labels import LabelColumn, joined_labels, numbered_texts
 from ._lines import Lines, longest_line
 from ._native_text import CsvTaken, distinct_texts, parse_csv
 from ._source import Source
-from ._stream import Opened, Options, RowBlock, label_column, wrong_width
+from ._stream import Opened, Options, RowBlock, wrong_width
 
 _BATCH = 1 << 16  # cells that are text at a time
 _CHUNK = 1 << 20  # bytes of text for a thread
@@ -36,7 +37,8 @@ def open_csv(source: Source, options: Options) -> Opened:
     start = _begin(source, options)
     blocks = _table_blocks(start, options) if options.as_table else _Reader(start, options).blocks()
     table = start.table
-    return Opened(blocks, table.n_features, None, start.feature_names, options.as_table, start.label_name)
+    names, places = (start.feature_names, start.label_name, start.names), table.columns.features
+    return Opened(blocks, table.n_features, None, names[0], options.as_table, names[1], names[2], places)
 
 
 class _Start(NamedTuple):
@@ -45,6 +47,7 @@ class _Start(NamedTuple):
     lines: Lines
     records: Records
     table: CsvColumns
+    names: tuple[str, ...] | None
     feature_names: tuple[str, ...] | None
     label_name: str | None
 
@@ -59,21 +62,16 @@ def _begin(source: Source, options: Options) -> _Start:
     if first is None:
         raise InputError(f"{source.name} is empty: it has no line with cells.")
     cells = first.rows[0]
-    header = options.header
-    if header is None:
-        is_named = isinstance(options.label, str) and (
-            options.label_beside is None or options.label in [cell.strip() for cell in cells]
-        )
-        header = is_named or (_names_a_table(cells) if options.as_table else _is_header(cells, options.label))
+    header = _has_header(cells, options, source.name)
     names = tuple(cell.strip() for cell in cells) if header else None
     hint = delimiter_hint(cells, records.delimiter) if options.delimiter is None else ""
     try:
-        label = label_column(options, names, len(cells), source.name)
+        columns = columns_of(options, names, len(cells), source.name)
     except InputError as error:
         raise InputError(error.message, hint, parameter=error.parameter) from None
-    if not header and options.header is None and not all(_are_numbers(cells, label)):
+    if not header and options.header is None and not all(_are_numbers(cells, columns.label)):
         hint = Sentence(hint, " If the first line holds names, pass ", Setting("header", True), ".")
-    table = CsvColumns(source.name, len(cells), label, names, hint)
+    table = CsvColumns(source.name, columns, names, hint)
     width = table.n_features
     if not width:
         advice = hint or Sentence(" Check that ", Setting("delimiter", records.delimiter), " is right.")
@@ -82,9 +80,35 @@ def _begin(source: Source, options: Options) -> _Start:
         raise wrong_width(source.name, f"{width} columns of features", options)
     if not header:
         records.give_back(first)
-    feature_names = names if label is None or names is None else names[:label] + names[label + 1 :]
-    label_name = None if names is None or label is None else names[label]
-    return _Start(lines, records, table, feature_names, label_name)
+    feature_names = None if names is None else tuple(names[place] for place in columns.features)
+    label_name = None if names is None or columns.label is None else names[columns.label]
+    return _Start(lines, records, table, names, feature_names, label_name)
+
+
+def _has_header(cells: list[str], options: Options, name: str) -> bool:
+    """Return whether the first line has names: those of the first part, if the file is a part of a table."""
+    if options.header is not None:
+        return options.header
+    stripped, first = [cell.strip() for cell in cells], options.part_of
+    looks_so = _names_a_table(cells) if options.as_table else _is_header(cells, options.label)
+    if first is None:
+        is_named = isinstance(options.label, str) and (options.label_beside is None or options.label in stripped)
+        is_named = is_named or any(isinstance(column, str) and column in stripped for column in options.drop or ())
+        named = {*(options.carry or ()), *(column for _, column in options.beside or ())}
+        return is_named or not named.isdisjoint(stripped) or looks_so
+    if first.columns is not None and set(stripped) == set(first.columns):
+        return True
+    if looks_so != (first.columns is not None):
+        found = ("no line of names", "has one") if first.columns else ("a line of names", "has none")
+        raise InputError(
+            f"{name} begins with {found[0]}, but {first.name} {found[1]}: give all parts of a table the line, or join "
+            "them to one file. If the first line is taken for the wrong one, pass ",
+            Setting("header", True),
+            " or ",
+            Setting("header", False),
+            ".",
+        )
+    return looks_so
 
 
 def _is_header(cells: list[str], label: Any) -> bool:
@@ -125,10 +149,12 @@ def _table_blocks(start: _Start, options: Options) -> Iterator[RowBlock]:
         X, y = cells, None
         if table.label is not None:
             y = labels.of_texts(cells[:, table.label].tolist(), partial(table.place_of_label, batch))
-            X = np.delete(cells, table.label, axis=1)
+        if len(table.columns.features) < table.width:
+            X = cells[:, table.columns.features]
         if fault is not None:
             raise fault
-        yield RowBlock(X, y)
+        carried = table.carried(batch, good)
+        yield RowBlock(X, y, None, carried, batch.lines(good) if carried else None)
 
 
 class _Reader:
@@ -145,6 +171,12 @@ class _Reader:
         self._smooth = True  # whether native code took all that it was given, the last time
         self._labels = LabelColumn(options.text_labels, options.block_bytes, ignored=options.ignore_labels)
         self._block_bytes = options.block_bytes
+        columns = self._table.columns
+        self._is_native, self._left_out = not columns.carried, columns.left_out()
+        if not self._is_native:
+            self._turn = self._step
+        self._carried: list[dict[str, Any]] = []  # of the batches of a block
+        self._ends: list[Array] = []
 
     def blocks(self) -> Iterator[RowBlock]:
         room = min(self._rows, self._step)
@@ -162,7 +194,16 @@ class _Reader:
             if not count:
                 return
             X.resize((count, self._width), refcheck=False)
-            yield RowBlock(X, joined_labels(ys, self._block_bytes) if ys else None)
+            y = joined_labels(ys, self._block_bytes) if ys else None
+            yield RowBlock(X, y, None, *self._taken_carried())
+
+    def _taken_carried(self) -> tuple[dict[str, Any], Array | None]:
+        """Return the columns that are carried beside the rows of a block, and the lines of these rows."""
+        if not self._ends:
+            return {}, None
+        carried = {name: np.concatenate([part[name] for part in self._carried]) for name in self._carried[0]}
+        lines, self._carried, self._ends = np.concatenate(self._ends), [], []
+        return carried, lines
 
     def _by_python(self, X: Array, ys: list[Array]) -> int:
         undecided = self._table.label is not None and self._labels.text is None
@@ -175,17 +216,20 @@ class _Reader:
         if fault is not None:
             raise fault
         X[: len(found)] = found
+        if self._table.columns.carried:
+            self._carried.append(self._table.carried(batch, len(found)))
+            self._ends.append(batch.lines(len(found)))
         return len(found)
 
     def _natively(self, X: Array, ys: list[Array]) -> int:
         label, is_text = self._table.label, self._labels.text
-        if not self._records.between_lines or (label is not None and is_text is None):
+        if not (self._is_native and self._records.between_lines) or (label is not None and is_text is None):
             return 0
         text = self._lines.waiting()
-        X = X[: len(text) // (2 * self._table.width)]  # a cell takes at least two bytes
+        X = X[: len(text) // (2 * self._width)]  # a number takes at least two bytes
         y = None if label is None else np.empty((len(X), 2), np.int64) if is_text else np.empty(len(X))
         threads = self._threads if self._smooth else 1  # work of threads beyond a line that is not ordinary is lost
-        taken = parse_csv(text, self._records.delimiter, label, X, y, threads)
+        taken = parse_csv(text, self._records.delimiter, label, X, y, threads, self._left_out)
         if y is not None:
             y = y[: taken.rows]
             if is_text:

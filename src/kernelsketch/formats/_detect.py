@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from ..exceptions import InputError, Setting
+from ._encoding import check_marks
 from ._lines import BOM
 from ._source import Source
 
@@ -33,7 +34,7 @@ _BY_MAGIC = {
     b"PK\x03\x04": "npz",
 }
 _SAFETENSORS = re.compile(rb".{5}\0{3}\{[\s\"]", re.DOTALL)  # the length of a header of less than 1 TiB, and the header
-_JSON = re.compile(rb"(\xef\xbb\xbf)?\s*\[?\s*\{\s*(\"|\}\s*$)")  # an object, perhaps in a list
+JSON_START = re.compile(rb"(\xef\xbb\xbf)?\s*\[?\s*\{\s*(\"|\}\s*$)")  # an object, perhaps in a list
 _PAIR = re.compile(rb"[ \t](qid|\d+):\S")
 
 
@@ -47,12 +48,13 @@ def format_of(source: Source) -> str:
             return format
     if _SAFETENSORS.match(source.head):
         return "codes"
-    if _JSON.match(source.head):
+    if JSON_START.match(source.head):
         raise InputError(
             f"{source.name} holds JSON, which is read for its texts only: by kernelsketch dedup, and by kernelsketch "
             "index with --text. To use its fields as columns, store them as a table first, for example with "
             "pandas.read_json(name, lines=True).to_parquet('rows.parquet')."
         )
+    check_marks(source.head, source.name)
     for line in source.head.removeprefix(BOM).splitlines():
         if not line.strip() or line.lstrip().startswith(b"#"):
             continue

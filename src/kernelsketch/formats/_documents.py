@@ -1,7 +1,7 @@
-"""Documents: records with a text, in JSONL, CSV, TSV, Parquet and Arrow files and in folders of text files.
+"""Documents: records with a text, in JSONL, CSV, TSV, Parquet and Arrow files, lines of text, folders of text files.
 
-``open_documents`` reads blocks of documents, whose records stay as they are in the file, so that ``DocumentWriter``
-writes those that stay unchanged: lines of JSONL and CSV to the byte, batches of Parquet and Arrow by value.
+``DocumentStream`` reads blocks of documents, whose records stay as they are in the file, so that ``DocumentWriter``
+(``_document_writer.py``) writes those that stay unchanged: lines to the byte, batches of Parquet and Arrow by value.
 """
 
 from __future__ import annotations
@@ -11,29 +11,28 @@ import json
 import os
 import re
 from collections.abc import Iterator
-from contextlib import ExitStack
 from dataclasses import dataclass, field
-from itertools import zip_longest
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from ..exceptions import InputError, Sentence, Setting
 from ._arrow import next_batch, parquet_file, pyarrow_module, read_arrow, rows_of_bytes, text_lengths
 from ._cells import CELL_BYTES, delimiter_hint
-from ._detect import format_of
+from ._detect import BY_ENDING, JSON_START, format_of
 from ._folder import text_files
 from ._lines import BOM, CR_HINT
 from ._source import Source
 from ._stream import check_delimiter
-from ._write import encoded, open_target, open_text
+from ._write import encoded
 
 BLOCK_BYTES = 1 << 22
 RECORD_BYTES = 128  # of a block, besides its text, for a record: there may be millions of blank lines
 LINE_BYTES = 64  # besides its text, for a line of a record that has several
 GROWTH, BRACKET_BYTES, VALUE_GROWTH = 24, 64, 8  # of memory that a document takes, that of a list or object, of others
-LINES, TABLES = ("jsonl", "csv", "tsv"), ("parquet", "arrow")
-DOCUMENT_FORMATS = (*LINES, *TABLES, "files")
+TABLES = ("parquet", "arrow")
+DOCUMENT_FORMATS = ("jsonl", "lines", "csv", "tsv", *TABLES)  # of files; a folder has the format "files"
+TEXT_FIELD = "text"  # unless another one is named
 ENDED_LINE = re.compile(rb"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 NOT_JSON = (ValueError, RecursionError)  # the second for brackets within brackets, thousands deep
 _JSON = (".jsonl", ".ndjson", ".json")
@@ -55,11 +54,18 @@ class Documents:
 
 @dataclass(frozen=True)
 class Fields:
-    """The names of the fields of a document: its text, its id, and the number that decides which one stays."""
+    """The names of the fields of a document: its text, its id, and the number that decides which one stays.
 
-    text: str = "text"
+    If the field of the text is not named, it is ``text``, and files without fields may be read line by line.
+    """
+
+    named_text: str | None = None
     id: str | None = None
     value: str | None = None
+
+    @property
+    def text(self) -> str:
+        return TEXT_FIELD if self.named_text is None else self.named_text
 
     @property
     def others(self) -> list[str]:
@@ -69,6 +75,8 @@ class Fields:
 class DocumentStream:
     """The blocks of documents of a file or a folder. ``fraction`` is the part that has been read.
 
+    ``format`` is one of DOCUMENT_FORMATS; None finds out. If ``fields`` names no field of the text, a file or stream
+    without a known ending, JSON or a column ``text`` has the format ``lines``: each line is a text.
     With ``records_only`` texts, ids and values are not read, which is faster; texts are then None. ``delimiter`` is
     that of CSV, by default a comma, or a tab for TSV. A document that has more than ``most_bytes`` is refused, and so
     is a batch of Parquet or Arrow that takes more than ``batch_bytes`` of memory. ``files`` are those of a folder, by
@@ -80,6 +88,7 @@ class DocumentStream:
         path: str,
         fields: Fields,
         *,
+        format: str | None = None,
         records_only: bool = False,
         delimiter: str | None = None,
         most_bytes: int = MOST_RECORD,
@@ -106,11 +115,12 @@ class DocumentStream:
             return
         self._source = source = Source(path)
         try:
-            self.format = _format(source)
+            self.format = _format(source, fields) if format is None else format
             if self.format in TABLES:
                 self._blocks = self._parquet(source) if self.format == "parquet" else self._arrow(source)
             else:
-                self._blocks = self._filled(self._jsonl(source) if self.format == "jsonl" else self._csv(source))
+                readers = {"jsonl": self._jsonl, "lines": self._plain_lines}
+                self._blocks = self._filled(readers.get(self.format, self._csv)(source))
         except BaseException:
             source.close()
             raise
@@ -125,7 +135,7 @@ class DocumentStream:
     def __iter__(self) -> Iterator[Documents]:
         return self._blocks
 
-    def __enter__(self) -> DocumentStream:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -171,6 +181,22 @@ class DocumentStream:
                 self._block.texts.append(None)
             else:
                 self._json_line(line, number)
+            yield len(line)
+
+    def _plain_lines(self, source: Source) -> Iterator[int]:
+        """Take each line as a text; blank ones are texts without words."""
+        if self._wanted.others:
+            raise InputError(
+                f"{self.name} has lines of text, which have no field {self._wanted.others[0]!r}: leave the option out, "
+                "or pass JSONL or CSV."
+            )
+        for number, line in enumerate(iter(lambda: source.file.readline(self._most + 1), b""), 1):
+            if len(line) > self._most:
+                raise too_long(f"{self.name}, line {number}", self._most)
+            text, replaced = _decoded(line.removeprefix(BOM) if number == 1 else line)
+            self._block.replaced += replaced
+            self._block.records.append(line)
+            self._block.texts.append(None if self._records_only else text.rstrip("\r\n"))
             yield len(line)
 
     def _is_too_long(self, line: bytes) -> bool:
@@ -349,66 +375,6 @@ class DocumentStream:
             yield len(content)
 
 
-class DocumentWriter:
-    """Writes records of documents to a file, which appears when the ``with`` block ends without an error."""
-
-    def __init__(self, path: str, format: str) -> None:
-        self._path, self._format = path, format
-        self._stack = ExitStack()
-        self._file: Any = None
-        self._table: Any = None
-        self._first: DocumentStream | None = None
-        self._open_line = False  # whether the last line has no end, as a file's last line may
-
-    def __enter__(self) -> DocumentWriter:
-        self._file = self._stack.enter_context(
-            open_target(self._path) if self._format in TABLES else open_text(self._path)
-        )
-        return self
-
-    def __exit__(self, *error: Any) -> None:
-        if self._table is not None:
-            self._table.close()
-        self._stack.__exit__(*error)
-
-    def write(self, stream: DocumentStream, block: Documents, keep: list[bool]) -> None:
-        """Write the records of a block that stay."""
-        if self._first is None:
-            self._first = stream
-            self._file.write(stream.header)
-        check_same_columns(self._first, stream)
-        if self._format in TABLES:
-            self._write_batch(stream, block, keep)
-            return
-        kept = [record for record, stays in zip(block.records, keep, strict=True) if stays]
-        if kept:
-            self._file.write(b"\n" if self._open_line else b"")
-            self._file.write(b"".join(kept))
-            self._open_line = not kept[-1].endswith((b"\n", b"\r"))
-
-    def _write_batch(self, stream: DocumentStream, block: Documents, keep: list[bool]) -> None:
-        pa = pyarrow_module("pyarrow")
-        if self._table is None:
-            file = pa.PythonFile(self._file, "w")
-            if self._format == "parquet":
-                self._table = pyarrow_module("pyarrow.parquet").ParquetWriter(file, stream.schema)
-            else:
-                self._table = pyarrow_module("pyarrow.ipc").new_file(file, stream.schema)
-        self._table.write_batch(block.records.filter(pa.array(keep)))
-
-
-def check_same_columns(first: DocumentStream, other: DocumentStream) -> None:
-    """Refuse a file whose columns are others than those of the first, or in another order: one header is written."""
-    pairs = enumerate(zip_longest(first.columns, other.columns), 1)
-    for number, (there, here) in pairs:
-        if there != here:
-            said = [f"{'missing' if name is None else repr(name)} in" for name in (there, here)]
-            raise InputError(
-                f"{other.name} has other columns than {first.name}: column {number} is {said[0]} {first.name} and "
-                f"{said[1]} {other.name}. Bring the columns into one order, or dedup the files one by one."
-            )
-
-
 class _RawLines:
     """The lines of a file for Python's csv module, and the bytes of those that a record has taken."""
 
@@ -480,12 +446,21 @@ def _kind(value: Any) -> str:
     return f"{value!r:.40}"
 
 
-def _format(source: Source) -> str:
+def _format(source: Source, fields: Fields) -> str:
+    """Find out the format of a file."""
     if source.suffix in _JSON or source.head.lstrip().removeprefix(BOM).startswith(b"{"):
         return "jsonl"
+    is_plain = source.suffix not in BY_ENDING and b"\0" not in source.head and not JSON_START.match(source.head)
+    if fields.named_text is None and is_plain:
+        names = re.split(rb"[,\t]", source.head.removeprefix(BOM).split(b"\n", 1)[0])
+        if TEXT_FIELD.encode() not in (name.strip(b'" \r') for name in names):
+            return "lines"
     found = format_of(source)
     if found not in DOCUMENT_FORMATS:
         raise InputError(
-            f"{source.name} has the format {found}, which holds no texts: pass JSONL, CSV, Parquet, Arrow or a folder."
+            f"{source.name} has the format {found}, which holds no texts: pass JSONL, CSV, Parquet, Arrow or a folder, "
+            "or ",
+            Setting("format", "lines"),
+            " if each line is a text.",
         )
     return found

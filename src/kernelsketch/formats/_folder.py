@@ -1,7 +1,8 @@
-"""Folders of text files: which of their files are documents, and what shows that these have changed."""
+"""Folders of texts or of parts of a table: which of their files are read, and what shows that these have changed."""
 
 from __future__ import annotations
 
+import glob
 import hashlib
 import os
 import stat
@@ -12,6 +13,9 @@ import numpy as np
 
 from ..exceptions import InputError
 from ..storage import LOCK, PARTIAL_SUFFIX
+from ._source import endings
+
+PART_ENDINGS = (".jsonl", ".ndjson", ".csv", ".tsv", ".parquet", ".arrow", ".feather")  # of documents
 
 
 def text_files(folder: str, outputs: Iterable[str] = ()) -> list[str]:
@@ -51,6 +55,99 @@ def text_files(folder: str, outputs: Iterable[str] = ()) -> list[str]:
                 names.append(name)
     names.sort(key=lambda name: name.split(os.sep))
     return names
+
+
+def is_pattern(path: str) -> bool:
+    """Return whether a name is a pattern of a shell such as ``part-*.csv``, and not that of a file."""
+    return glob.has_magic(path) and not os.path.lexists(path)
+
+
+def files_like(pattern: str) -> list[str]:
+    """Return the files and folders that a pattern matches, in order; ``**`` matches folders within folders.
+
+    Names that begin with a dot or an underscore are left out, as in folders of parts.
+    """
+    found = sorted(glob.glob(pattern, recursive=True), key=lambda name: name.split(os.sep))
+    kept = [path for path in found if not _is_mark(os.path.basename(path))]
+    if not kept:
+        raise InputError(f"{pattern} matches no file: check the name and the folder.")
+    return kept
+
+
+def row_files(inputs: Sequence[str]) -> list[str]:
+    """Return the files that names of files, folders and patterns stand for, for :func:`.open_rows`.
+
+    Files stay in their order; the parts in a folder, and what a pattern matches, come in the order of their names. What
+    Spark and others write beside the parts is left out: names that begin with a dot or an underscore, such as
+    ``_SUCCESS``, checksums (``.crc``), and files of no bytes. Folders of partitions, such as ``year=2024``, are
+    refused.
+
+    Parameters
+    ----------
+    inputs : sequence of str
+        Names of files and folders, and patterns such as ``"part-*.csv"``; or ``"-"`` alone.
+
+    Returns
+    -------
+    list of str
+    """
+    if list(inputs) == ["-"]:
+        return ["-"]
+    if "-" in inputs:
+        raise InputError(
+            "standard input is read alone, but there are several inputs: join them, for example with cat, or store "
+            "standard input in a file."
+        )
+    found: list[str] = []
+    for given in inputs:
+        for path in files_like(given) if is_pattern(given) else [given]:
+            if os.path.isdir(path):
+                found += _parts_of(path)
+            elif given == path or os.path.getsize(path):
+                found.append(path)
+    if not found:
+        raise InputError(f"{', '.join(inputs)}: all files are empty. Check the names.")
+    return found
+
+
+def document_files(inputs: Sequence[str], outputs: Iterable[str] = ()) -> list[str]:
+    """Return the files and folders of documents that names of files, folders and patterns stand for.
+
+    A folder whose files are all tables or lines of documents, as Spark and pandas write them, stands for these parts;
+    any other folder is one of text files, each of them a document.
+    """
+    found: list[str] = []
+    for given in inputs:
+        for path in files_like(given) if is_pattern(given) else [given]:
+            names = text_files(path, outputs) if os.path.isdir(path) else []
+            parts = [name for name in names if not any(map(_is_mark, name.split(os.sep)))]
+            is_of_parts = parts and all(endings(name)[1] in PART_ENDINGS for name in parts)
+            found += [os.path.join(path, name) for name in parts] if is_of_parts else [path]
+    return found
+
+
+def _parts_of(folder: str) -> list[str]:
+    """Return the parts of a table in a folder. Folders of partitions, such as ``year=2024``, are refused."""
+    names = [name for name in text_files(folder) if not any(map(_is_mark, name.split(os.sep)))]
+    for name in names:
+        partition = next((part for part in name.split(os.sep)[:-1] if "=" in part), None)
+        if partition is not None:
+            column = partition.partition("=")[0]
+            raise InputError(
+                f"{folder} has folders of partitions such as {partition}, whose column {column!r} is in no file. To "
+                "read the table with the column, write it without partitions, for example with "
+                f"pandas.read_parquet({folder!r}).to_parquet('rows.parquet'); to read it without, pass "
+                f"'{os.path.join(folder, f'{column}=*')}'."
+            )
+    paths = [os.path.join(folder, name) for name in names]
+    if not names:
+        raise InputError(f"{folder} has no files of rows: check the name.")
+    return [path for path in paths if os.path.getsize(path)]
+
+
+def _is_mark(name: str) -> bool:
+    """Return whether a name is that of a file beside the parts of a table, which has no rows."""
+    return name.startswith((".", "_")) or name.endswith(".crc")
 
 
 class InputFiles:

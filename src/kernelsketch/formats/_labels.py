@@ -37,7 +37,7 @@ class LabelColumn:
     def chosen(self, numbers: Array, first_text: int, texts: Callable[[], Any], place: Place) -> Array:
         """Return the labels of a block: ``numbers``, or strings if label ``first_text`` (-1: none) is not a number."""
         if self._ignored:
-            return np.zeros(len(texts()), np.str_)
+            return np.zeros(len(numbers), np.str_)
         if first_text < 0 and self.may_be_inexact(numbers):
             first_text = _inexact(numbers, texts)
         if self.text is None and len(numbers):

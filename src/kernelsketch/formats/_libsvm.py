@@ -13,6 +13,7 @@ from scipy import sparse
 from .._array import Array
 from .._validation import check_rows
 from ..exceptions import InputError, Sentence, Setting
+from ._encoding import OTHERS
 from ._labels import LabelColumn, numbered_texts
 from ._lines import BOM, CR_HINT, line_too_long, longest_line
 from ._native_text import (
@@ -34,6 +35,8 @@ _GROWTH = 4  # a pair has at least 4 bytes of text and takes at most 16 of memor
 _ROW_BYTES = 16
 _STEP = 1 << 16  # rows and pairs that are written at a time, about a megabyte of text
 _WORD = re.compile(r"[^\x00-\x20#:\x7f]+")
+_UNLABELLED = re.compile(rb"^[ \t]*(?=[^\s:#]+:)", re.MULTILINE)  # a line that begins with a pair
+_BLANK = re.compile(rb"^[ \t\r]*\n(?=\s*\S)", re.MULTILINE)  # before another line
 
 _SENTENCES = {
     "label_missing": "a label must stand before {}. Write `label id:value ...`, with 0 where no label is known",
@@ -62,12 +65,16 @@ def open_libsvm(source: Source, options: Options) -> Opened:
 def _blocks(source: Source, options: Options) -> Iterator[RowBlock]:
     dtype = np.dtype(np.float64 if options.dtype is None else options.dtype)
     base, width, line = (0 if options.zero_based else 1), options.n_features or 1, 1
-    labels = LabelColumn(options.text_labels, options.block_bytes)
+    labels = LabelColumn(options.text_labels, options.block_bytes, ignored=options.ignore_labels)
     limit = longest_line(options.block_bytes)
     chunks = _whole_lines(source, max(1, options.block_bytes // _GROWTH), limit)
     for text in chain.from_iterable(_pieces(chunk, max(1, options.block_bytes // _ROW_BYTES)) for chunk in chunks):
+        given = text
         found = parse_libsvm(np.frombuffer(text, np.uint8), base, dtype, options.threads)
-        block = _Block(source.name, line, text, dtype, found, options.block_bytes)
+        if options.ignore_labels and found.fault is not None and found.fault.kind == "label_missing":
+            text = _with_labels(text, source.name, line)
+            found = parse_libsvm(np.frombuffer(text, np.uint8), base, dtype, options.threads)
+        block = _Block(source.name, line, text, dtype, found, options.block_bytes, given)
         if found.fault is not None:
             raise block.error(found.fault)
         if options.n_features is None:
@@ -99,6 +106,18 @@ def _whole_lines(source: Source, chunk: int, limit: int) -> Iterator[bytes]:
         yield bytes(pending + b"\n")
 
 
+def _with_labels(text: bytes, name: str, line: int) -> bytes:
+    """Return lines with the label 0 where they have none. A blank line among them may be a row without pairs."""
+    blank = _BLANK.search(text)
+    if blank is not None:
+        at = line + text.count(b"\n", 0, blank.start())
+        raise InputError(
+            f"{name}, line {at}: the line is blank, and lines around it have no labels. Write 0 for a row whose "
+            "features are all 0, or remove the line."
+        )
+    return _UNLABELLED.sub(b"0 ", text)
+
+
 def _pieces(text: bytes, most: int) -> Iterator[bytes]:
     """Yield a text in pieces of at most ``most`` lines, about."""
     if text.count(b"\n") <= most:
@@ -114,13 +133,18 @@ def _pieces(text: bytes, most: int) -> Iterator[bytes]:
 class _Block:
     """A block of text, with the places of its parts in the file."""
 
-    def __init__(self, name: str, line: int, text: bytes, dtype: Any, found: ParsedLibsvm, block_bytes: int) -> None:
+    def __init__(
+        self, name: str, line: int, text: bytes, dtype: Any, found: ParsedLibsvm, block_bytes: int, given: bytes
+    ) -> None:
         self._name, self._line, self._text, self._dtype, self._found = name, line, text, dtype, found
-        self._block_bytes = block_bytes
+        self._block_bytes, self._given = block_bytes, given
 
     def _place(self, at: int) -> str:
-        start, line = self._text.rfind(b"\n", 0, at) + 1, self._line + self._text.count(b"\n", 0, at)
-        return f"{self._name}, line {line}, column {at - start + 1}"
+        start, number = self._text.rfind(b"\n", 0, at) + 1, self._text.count(b"\n", 0, at)
+        column = at - start + 1
+        if self._given is not self._text:  # labels were added
+            column -= len(self._text.split(b"\n")[number]) - len(self._given.split(b"\n")[number])
+        return f"{self._name}, line {self._line + number}, column {column}"
 
     def place_of_row(self, row: int) -> str:
         return self._place(int(self._found.label_at[row, 0]))
@@ -149,7 +173,7 @@ class _Block:
                 names.append(self._text[begin:end].decode())
             except UnicodeDecodeError:
                 place, label = self.place_of_row(int(np.argmax(numbers == number))), _shown(self._text[begin:end])
-                raise InputError(f"{place}: the label {label} is not UTF-8. Convert the file.") from None
+                raise InputError(f"{place}: the label {label} is not UTF-8.", OTHERS) from None
         return numbered_texts(names, numbers, self._block_bytes)
 
 

@@ -96,17 +96,32 @@ def parse_libsvm(text: Array, base: int, dtype: Any, threads: int) -> ParsedLibs
     )
 
 
-def parse_csv(text: Array, delimiter: str, label: int | None, X: Array, y: Array | None, threads: int) -> CsvTaken:
+def parse_csv(
+    text: Array,
+    delimiter: str,
+    label: int | None,
+    X: Array,
+    y: Array | None,
+    threads: int,
+    left_out: Array | None = None,
+) -> CsvTaken:
     """Parse CSV text into ``X`` and ``y``, up to their last row or to the first line that is not ordinary.
 
     ``text`` is bytes (uint8) of whole lines. ``y`` gets float64 numbers or, if it has two columns, the begin and end of
-    each label in the text.
+    each label in the text. ``left_out`` (uint8) is 1 for the columns whose cells are passed over.
     """
     if not (delimiter.isascii() and _native.csv_delimiter(delimiter)):
         return CsvTaken(0, 0, 0)
     numbers, places = (y, None) if y is None or y.ndim == 1 else (None, y)
     found = _native.csv_parse(
-        text, delimiter=delimiter, label=label, values=X, labels=numbers, label_at=places, threads=threads
+        text,
+        delimiter=delimiter,
+        label=label,
+        values=X,
+        labels=numbers,
+        label_at=places,
+        left_out=left_out,
+        threads=threads,
     )
     return CsvTaken(found.rows, found.lines, found.bytes)
 

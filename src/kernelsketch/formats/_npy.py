@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import IO, Any
 
 import numpy as np
@@ -12,8 +13,9 @@ from numpy.lib import format as npy
 
 from .._array import Array
 from ..exceptions import InputError
+from ._columns import Columns, columns_of
 from ._source import Source
-from ._stream import Opened, Options, RowBlock, check_block, float_dtype, label_column, wrong_width
+from ._stream import Opened, Options, RowBlock, check_block, float_dtype, wrong_width
 
 _PIECE = 1 << 24  # bytes at a time, whatever a header claims
 
@@ -87,21 +89,23 @@ def open_npy(source: Source, options: Options) -> Opened:
     else:
         with open(source.path, "rb") as file:
             array = StoredArray(source.name, file).map(source.path, file.tell())
-    columns = array.shape[1] if len(array.shape) == 2 else 0
-    has_label = options.label is not None and (options.label_beside in (None, columns - 1))
-    width = check_matrix(array, options, has_label)
-    label = label_column(options, None, columns, source.name)
-    return Opened(_blocks(source, array, label, options), width, array.shape[0])
+    check_matrix(array, replace(options, n_features=None), 0)
+    columns = columns_of(options, None, array.shape[1], source.name)
+    width = check_matrix(array, options, array.shape[1] - len(columns.features))
+    dtype = float_dtype(array.dtype, options.dtype)
+    return Opened(
+        _blocks(source, array, columns, options, dtype), width, array.shape[0], places=columns.features, dtype=dtype
+    )
 
 
-def check_matrix(array: StoredArray, options: Options, has_label: bool) -> int:
-    """Return the number of features of a 2-D array of numbers."""
+def check_matrix(array: StoredArray, options: Options, others: int) -> int:
+    """Return the number of features of a 2-D array of numbers, of which some columns are no features."""
     if len(array.shape) != 2 or array.dtype.kind not in "fiub":
         raise InputError(
             f"{array.name} must be a 2-D array of real numbers, got shape {array.shape} of {array.dtype}: "
             "reshape or convert it."
         )
-    width = array.shape[1] - has_label
+    width = array.shape[1] - others
     if width < 1:
         raise InputError(f"{array.name} has no column of features: its shape is {array.shape}.")
     if options.n_features not in (None, width):
@@ -111,8 +115,8 @@ def check_matrix(array: StoredArray, options: Options, has_label: bool) -> int:
     return int(width)
 
 
-def _blocks(source: Source, array: StoredArray, label: int | None, options: Options) -> Iterator[RowBlock]:
-    dtype = float_dtype(array.dtype, options.dtype)
+def _blocks(source: Source, array: StoredArray, columns: Columns, options: Options, dtype: Any) -> Iterator[RowBlock]:
+    label = columns.label
     n, width = array.shape
     step, done = options.rows_a_block(width, max(dtype.itemsize, array.dtype.itemsize)), 0
     while done < n:
@@ -120,10 +124,10 @@ def _blocks(source: Source, array: StoredArray, label: int | None, options: Opti
         block = array.read(step)
         source.check_size()
         y = None if label is None else block[:, label].copy()
-        X = as_floats(block if label is None else np.delete(block, label, axis=1), dtype)
+        X = as_floats(block if len(columns.features) == width else block[:, columns.features], dtype)
         check_block(X, done, source.name, y)
         done += len(block)
-        yield RowBlock(X, y)
+        yield RowBlock(X, y, None, {name: block[:, place] for name, place in columns.carried.items()})
     if source.path is None:
         _refuse_more(source)
 

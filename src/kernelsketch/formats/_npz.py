@@ -101,24 +101,24 @@ def open_npz(source: Source, options: Options) -> Opened:
         raise InputError(f"{source.name}: {label!r} is {y.dtype}: labels have at most {MOST_LENGTH} characters.")
     classes = archive.whole("class_names", 1 << 20) if label == "y" and "class_names" in archive.names else None
     if set(_CSR) <= archive.names:
-        n, width, blocks = _open_csr(source, archive, options, label_bytes)
+        n, width, blocks, dtype = _open_csr(source, archive, options, label_bytes)
     else:
-        n, width, blocks = _open_dense(source, archive, label, options, label_bytes)
+        n, width, blocks, dtype = _open_dense(source, archive, label, options, label_bytes)
     if y is not None and y.shape != (n,):
         raise InputError(f"{y.name} has shape {y.shape}, but there are {n} rows.")
-    return Opened(_checked(source, blocks, y, classes, options.block_bytes), width, n)
+    return Opened(_checked(source, blocks, y, classes, options.block_bytes), width, n, dtype=dtype)
 
 
 def _open_dense(
     source: Source, archive: _Archive, label: str | None, options: Options, label_bytes: int
-) -> tuple[int, int, Iterator[Any]]:
+) -> tuple[int, int, Iterator[Any], Any]:
     others = archive.names - {label, "class_names", "is_test"}
     name = "X" if "X" in others else next(iter(others)) if len(others) == 1 else None
     if name is None:
         shown = ", ".join(sorted(archive.names)) or "none"
         raise InputError(f"{source.name} has neither an array X nor all of {', '.join(_CSR)}. Its arrays are {shown}.")
     array = archive.array(name)
-    width = check_matrix(array, options, False)
+    width = check_matrix(array, options, 0)
     dtype = float_dtype(array.dtype, options.dtype)
     step = options.rows_a_block(width, max(dtype.itemsize, array.dtype.itemsize), label_bytes)
 
@@ -126,10 +126,12 @@ def _open_dense(
         for _ in range(0, array.shape[0], step):
             yield as_floats(array.read(step), dtype)
 
-    return array.shape[0], width, blocks()
+    return array.shape[0], width, blocks(), dtype
 
 
-def _open_csr(source: Source, archive: _Archive, options: Options, label_bytes: int) -> tuple[int, int, Iterator[Any]]:
+def _open_csr(
+    source: Source, archive: _Archive, options: Options, label_bytes: int
+) -> tuple[int, int, Iterator[Any], Any]:
     kind = archive.whole("format", 1).item() if "format" in archive.names else "csr"
     if kind not in ("csr", b"csr"):
         raise InputError(f"{source.name} holds a matrix of format {kind!r}: store X.tocsr().")
@@ -164,7 +166,7 @@ def _open_csr(source: Source, archive: _Archive, options: Options, label_bytes: 
             yield check_rows(sparse.csr_array(parts, shape=(rows, width)), source.name)
             ends, done = ends[rows:], done + rows
 
-    return n, width, blocks()
+    return n, width, blocks(), dtype
 
 
 def _checked(

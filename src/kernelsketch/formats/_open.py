@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import fields
 from typing import Any
 
@@ -15,9 +15,11 @@ from ._arrow import open_arrow, open_parquet
 from ._codes import open_codes
 from ._csv import open_csv, open_tsv
 from ._detect import READABLE, format_of
+from ._encoding import check_marks, checked_encoding
 from ._libsvm import open_libsvm
 from ._npy import open_npy
 from ._npz import open_npz
+from ._parts import PartStream
 from ._source import Source
 from ._stream import BLOCK_BYTES, Opened, Options, RowStream, check_delimiter
 
@@ -38,6 +40,10 @@ _TAKES = {
     "delimiter": {"csv", "tsv"},
     "zero_based": {"libsvm"},
     "text_labels": {"libsvm", "csv", "tsv"},
+    "carry": {"csv", "tsv", "parquet", "arrow"},
+    "drop": {"csv", "tsv", "parquet", "arrow", "npy"},
+    "beside": {"csv", "tsv", "parquet", "arrow", "npy"},
+    "encoding": {"libsvm", "csv", "tsv"},
 }
 
 
@@ -58,13 +64,21 @@ def open_rows(
     label_beside: int | None = None,
     ignore_labels: bool = False,
     batch_bytes: int | None = None,
+    carry: Sequence[str] | None = None,
+    drop: Any = None,
+    beside: Any = None,
+    features: Any = None,
+    encoding: str | None = None,
+    optional: Any = None,
 ) -> RowStream:
-    """Open a file of rows and read it block by block, in constant memory.
+    """Open a file of rows, or the parts of a table, and read it block by block, in constant memory.
 
     Parameters
     ----------
-    source : path or binary stream
+    source : path, binary stream or list of paths
         ``"-"`` is standard input. Text may be compressed by gzip, bzip2 or xz, or by Zstandard with the extra ``zstd``.
+        A list has the parts of a table, which are read one after the other: files of one format, with the same columns
+        in any order; those of CSV all begin with names, or none does. ``row_files`` lists the parts in a folder.
     format : {"libsvm", "csv", "tsv", "parquet", "arrow", "npy", "npz", "codes"}, optional
         By default the ending of the name decides, otherwise the first bytes. Parquet and Arrow need the extra
         ``data``. Codes are files that :meth:`PackedCodes.save` writes: X of a block is :class:`PackedCodes`.
@@ -99,13 +113,29 @@ def open_rows(
         Number of features beside the label. If it is given, the label column may be missing: it is there if a column
         has its name or, if ``label`` is a number, if the file has exactly one column more.
     ignore_labels : bool, default=False
-        Leave the label column out without looking at its values, which may be missing.
+        Leave the label column out without looking at its values, which may be missing. Lines of LIBSVM text may then
+        begin with a pair, without a label.
     batch_bytes : int, optional
         Largest size in memory of a batch of rows of Parquet or Arrow: a larger one is refused. A batch is what pyarrow
         decodes at a time, and a few kilobytes of a file may hold gigabytes of it. The bound works on Linux, and holds
         for all threads of the process while a batch is decoded. It is exact if the environment has
         ``ARROW_DEFAULT_MEMORY_POOL=system``, because pyarrow's own pool reserves 1 GB in advance. By default
         there is no bound.
+    carry : sequence of str, optional
+        Columns of a table to return besides X, as they are, in ``carried`` of each block: their names or, in a file
+        without names, their numbers from 0 as strings. They may be features, the label, or neither, and need
+        ``as_table``.
+    drop : list of str or int, optional
+        Columns that are left out, by name or, in a file without names, by number.
+    beside : list of pairs, optional
+        Columns to return in ``carried`` of each block that are no features: pairs of the parameter that an error names,
+        such as ``"sample_weight"``, and the column.
+    features : list of str, optional
+        The only columns that are features, if the file has columns of all these names. They may be in ``beside``.
+    encoding : str, optional
+        Encoding of text, such as ``"latin-1"`` or ``"utf-16"``. The default is UTF-8.
+    optional : list of str, optional
+        Columns that are left out if a part of the table lacks them, or has them with another type.
 
     Returns
     -------
@@ -135,26 +165,51 @@ def open_rows(
         label_beside=None if label_beside is None else check_positive_int(label_beside, "label_beside"),
         ignore_labels=bool(_flag(ignore_labels, "ignore_labels")),
         batch_bytes=None if batch_bytes is None else check_positive_int(batch_bytes, "batch_bytes"),
+        carry=_carry(carry, as_table),
+        drop=tuple(drop) if drop else None,
+        beside=tuple(beside) if beside else None,
+        features=None if features is None else tuple(features),
+        encoding=checked_encoding(encoding),
+        optional=tuple(optional or ()),
     )
     if format is not None and format not in READABLE:
         raise InputError(Setting("format"), f" must be one of {', '.join(READABLE)}, got {format!r}.")
-    opened = Source(source)
+    if isinstance(source, (list, tuple)):
+        if len(source) == 1:
+            return _open_file(source[0], format, options)
+        return PartStream(source, format, options, _open_file)
+    return _open_file(source, format, options)
+
+
+def _open_file(source: Any, format: str | None, options: Options) -> RowStream:
+    opened = Source(source, options.encoding)
     try:
         found = format or format_of(opened)
-        for field in fields(options):
-            takers = _TAKES.get(field.name, set(READABLE))
-            if field.name == "label" and options.label_beside is not None:
-                continue  # a label that may be missing
-            if found not in takers and getattr(options, field.name) is not None:
-                raise InputError(
-                    Setting(field.name, getattr(options, field.name)),
-                    f" does not apply to {opened.name}, whose format is {found}: leave it out. It applies to "
-                    f"{', '.join(sorted(takers))}.",
-                )
+        _check_takes(found, opened, options)
+        if found in _TAKES["encoding"]:
+            check_marks(opened.head, opened.name)
         return RowStream(opened, found, _OPENERS[found](opened, options), options.block_bytes)
     except BaseException:
         opened.close()
         raise
+
+
+def _check_takes(found: str, opened: Source, options: Options) -> None:
+    """Refuse options that the format does not have."""
+    for field in fields(options):
+        takers, value = _TAKES.get(field.name, set(READABLE)), getattr(options, field.name)
+        if field.name == "label" and options.label_beside is not None:
+            continue  # a label that may be missing
+        if found in takers or value is None:
+            continue
+        name, shown = value[0] if field.name == "beside" else (field.name, value)
+        shown = shown[0] if field.name in ("drop", "carry") else shown
+        raise InputError(
+            Setting(name, shown),
+            f" does not apply to {opened.name}, whose format is {found}: leave it out. It applies to "
+            f"{', '.join(sorted(takers))}.",
+            parameter=name,
+        )
 
 
 def _label(label: Any) -> str | int | None:
@@ -163,6 +218,16 @@ def _label(label: Any) -> str | int | None:
     if isinstance(label, bool) or not isinstance(label, numbers.Integral):
         raise InputTypeError(Setting("label"), f" must be the name or the number of a column, got {label!r}.")
     return int(label)
+
+
+def _carry(names: Any, as_table: bool) -> tuple[str, ...] | None:
+    if names is None or not len(names):
+        return None
+    if isinstance(names, str) or not all(isinstance(name, str) for name in names):
+        raise InputTypeError(Setting("carry"), f" must be a list of names of columns, got {names!r}.")
+    if not as_table:
+        raise InputError(Setting("carry", names[0]), " needs ", Setting("as_table", True), ".", parameter="carry")
+    return tuple(dict.fromkeys(names))
 
 
 def _dtype(dtype: Any) -> Any:

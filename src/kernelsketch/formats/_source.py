@@ -11,6 +11,7 @@ from typing import IO, Any
 
 from ..exceptions import InputError, InputTypeError, Setting
 from ._compressed import MAGIC, decompressed, ending_of
+from ._encoding import Reencoded
 
 _HEAD = 1 << 16  # bytes by which a format is recognized
 
@@ -20,9 +21,13 @@ class Source:
 
     ``file`` gives its decompressed bytes; ``head`` holds the first of them, which ``file`` gives again. ``path`` is the
     path of a plain, uncompressed file, in which libraries may seek; None otherwise. ``size`` is that of a regular file.
+    Text of another ``encoding`` is given as UTF-8.
     """
 
-    def __init__(self, given: Any) -> None:
+    file: Any
+    head: bytes
+
+    def __init__(self, given: Any, encoding: str | None = None) -> None:
         self._close = False
         self.name, raw = self._opened(given)
         self._raw = raw
@@ -32,6 +37,10 @@ class Source:
         self.compressed = False
         try:
             self._begin(given)
+            if encoding is not None:  # the format may then be recognized by the text
+                text: Any = Reencoded(self.file, encoding, self.name)
+                self.file, self.head = _with_head(text)
+                self.path = None
         except BaseException:
             self.close()
             raise

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import IO, Any
 
 import numpy as np
@@ -30,14 +30,35 @@ class RowBlock:
         The labels, numbers or strings; None if the file has none.
     qid : array or None
         The query ids of LIBSVM text, -1 for a row without one; None if no row of the block has one.
+    carried : dict
+        The columns that ``carry`` and ``beside`` of :func:`.open_rows` name, by name and in this order: arrays of text
+        for CSV and TSV, pyarrow arrays for Parquet and Arrow.
+    lines : array or None
+        The line of CSV where each row ends, if there are such columns.
     """
 
     X: Any
     y: Array | None = None
     qid: Array | None = None
+    carried: dict[str, Any] = field(default_factory=dict, repr=False)
+    lines: Array | None = field(default=None, repr=False)
 
     def __iter__(self) -> Iterator[Any]:
         return iter((self.X, self.y))
+
+
+class NotNumbersError(InputError):
+    """A column of features that holds text or gaps, of which a plain hash makes nothing."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What all parts of a table have in common, as the first of them has it."""
+
+    name: str  # of the first part
+    format: str
+    columns: tuple[str, ...] | None  # names of all of its columns
+    n_features: int | None
 
 
 @dataclass(frozen=True)
@@ -57,6 +78,13 @@ class Options:
     label_beside: int | None = None
     ignore_labels: bool = False
     batch_bytes: int | None = None
+    carry: tuple[str, ...] | None = None
+    drop: tuple[str | int, ...] | None = None
+    beside: tuple[tuple[str, str | int], ...] | None = None  # pairs of the option that names a column, and the column
+    features: tuple[str, ...] | None = None
+    encoding: str | None = None
+    optional: tuple[str, ...] = ()  # columns that are left out if they are not the same in all parts
+    part_of: Layout | None = None
 
     def rows_a_block(self, n_features: int, itemsize: int, label_bytes: int = 0) -> int:
         return max(1, self.block_bytes // max(1, n_features * itemsize + label_bytes))
@@ -82,6 +110,10 @@ class Opened:
     feature_names: tuple[str, ...] | None = None
     is_table: bool = False
     label_name: str | None = None
+    columns: tuple[str, ...] | None = None  # names of all columns of the file
+    places: tuple[int, ...] | None = None  # of the features among these
+    dtype: Any = None  # of X, where the file has it
+    schema: Any = None  # of Parquet and Arrow
 
 
 @dataclass
@@ -130,11 +162,12 @@ class RowStream:
 
     def __init__(self, source: Source, format: str, opened: Opened, block_bytes: int) -> None:
         self._source, self._blocks = source, _with_text_labels(opened.blocks, block_bytes)
+        self.opened = replace(opened, blocks=iter(()))
         self.name, self.format = source.name, format
         self.n_features, self.n_rows = opened.n_features, opened.n_rows
         self.feature_names, self.is_table = opened.feature_names, opened.is_table
         self.label_name = opened.label_name
-        self._rows_read = 0
+        self.block_start = self._rows_read = 0
 
     @property
     def fraction(self) -> float | None:
@@ -156,8 +189,15 @@ class RowStream:
         except BaseException:
             self.close()
             raise
+        self.block_start = self._rows_read
         self._rows_read += rows.X.shape[0]
         return rows
+
+    def place(self, block: RowBlock, row: int) -> str:
+        """Return where a row of the last block is, for messages."""
+        if block.lines is not None:
+            return f"{self.name}, line {block.lines[row]}"
+        return f"{self.name}, row {self.block_start + row}"
 
     def __enter__(self) -> RowStream:
         return self
@@ -181,7 +221,9 @@ def _with_text_labels(blocks: Iterator[RowBlock], block_bytes: int) -> Iterator[
         for start in range(0, len(block.y), step):
             rows = slice(start, start + step)
             X = block.X.slice(start, step) if hasattr(block.X, "to_batches") else block.X[rows]
-            yield RowBlock(X, block.y[rows].astype(np.str_), None if block.qid is None else block.qid[rows])
+            qid, lines = (None if part is None else part[rows] for part in (block.qid, block.lines))
+            carried = {name: values[rows] for name, values in block.carried.items()}
+            yield RowBlock(X, block.y[rows].astype(np.str_), qid, carried, lines)
 
 
 def float_dtype(stored: Any, wanted: Any) -> Any:
@@ -235,15 +277,20 @@ def label_column(options: Options, names: tuple[str, ...] | None, width: int, na
         if names is None:
             raise InputError(Setting("label", label), f": {name} has no column names. Pass the number of the column.")
         if names.count(label) != 1:
-            shown = ", ".join(map(repr, names[:20])) + (", ..." if len(names) > 20 else "")
             what = "several columns" if label in names else "no column"
-            raise InputError(Setting("label", label), f": {name} has {what} of that name. Its columns are {shown}.")
+            raise InputError(
+                Setting("label", label), f": {name} has {what} of that name. Its columns are {shown_names(names)}."
+            )
         return names.index(label)
     if not -width <= label < width:
         raise InputError(
             Setting("label", label), f": {name} has {width} columns. Pass 0 to {width - 1}, or -1 for the last."
         )
     return label % width
+
+
+def shown_names(names: Sequence[str]) -> str:
+    return ", ".join(map(repr, names[:20])) + (", ..." if len(names) > 20 else "")
 
 
 def wrong_width(name: str, found: str, options: Options) -> InputError:

@@ -21,7 +21,7 @@ the center and the views. Codes can be compared only if all of these parameters 
 """
 
 from ._codes import PackedCodes
-from ._codes_file import CODES_FORMAT, GrowingCodes, load_codes
+from ._codes_file import CODES_FORMAT, CODES_SCHEMA, GrowingCodes, load_codes
 from ._hash_fields import HASH_FIELDS, HASH_TENSORS, hash_content, stored_hasher
 from ._hasher import Hasher
 from ._powers import check_powers
@@ -29,6 +29,7 @@ from ._views import absent_codes, views_of
 
 __all__ = [
     "CODES_FORMAT",
+    "CODES_SCHEMA",
     "HASH_FIELDS",
     "HASH_TENSORS",
     "GrowingCodes",

@@ -27,7 +27,7 @@ def _row_bytes(header: Any) -> int:
     return -(-int(found["n_components"]) * (int(found["bits"]) + int(found["t_bits"])) // 8)
 
 
-SCHEMA = Schema(
+CODES_SCHEMA = Schema(
     kind="packed codes",
     format=CODES_FORMAT,
     version=1,
@@ -55,14 +55,14 @@ def save_codes(path: Path, codes: PackedCodes, y: Array | None) -> None:
         labels.add(y, "y")
     fields, tensors = hash_content(codes.hasher, codes.n_features)
     rows: Tensors = {"packed": on_host(codes.packed), "empty": on_host(codes.empty).astype(np.uint8)}
-    save_file(path, SCHEMA, {"hash": fields, "labels": labels.kind}, rows | tensors | labels.tensors())
+    save_file(path, CODES_SCHEMA, {"hash": fields, "labels": labels.kind}, rows | tensors | labels.tensors())
 
 
 class GrowingCodes:
     """Write packed codes that arrive in blocks to one file."""
 
     def __init__(self, file: IO[bytes]) -> None:
-        self._growing = GrowingFile(file, SCHEMA, "packed")
+        self._growing = GrowingFile(file, CODES_SCHEMA, "packed")
         self._empty: list[Array] = []
         self._labels = StoredLabels()
         self._like: PackedCodes | None = None
@@ -153,7 +153,7 @@ def load_codes(
         codes = PackedCodes(tensors["packed"], tensors["empty"].astype(bool), hasher, fields["n_features"])
         return codes, labels, None if names is None else np.array(names, dtype=np.str_)
 
-    return load_file(path, SCHEMA, restore, mmap=mmap, verify=verify)
+    return load_file(path, CODES_SCHEMA, restore, mmap=mmap, verify=verify)
 
 
 def _are_positions(labels: Array, count: int) -> bool:

@@ -348,8 +348,8 @@ class LinearEstimator(PlainParameters, Fitted, BaseEstimator):  # type: ignore[m
         )
 
 
-def training_of(found: Solution, duals: Array | None = None) -> Training:
-    return Training(found.bias, int(found.passes.max()), found.gap, found.objective, duals)
+def training_of(found: Solution, rows: int | None = None, duals: Array | None = None) -> Training:
+    return Training(found.bias, int(found.passes.max()), found.gap, found.objective, duals, rows=rows)
 
 
 def hasher_of_codes(model: Any, codes: PackedCodes) -> Hasher:

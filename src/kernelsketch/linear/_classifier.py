@@ -269,7 +269,8 @@ class GCWSClassifier(OneVsRest, SingleC):
 
         Each block of 256 rows makes a proximal step: the new weights minimize half their squared distance to the old
         weights plus C times the losses of the block. The model is a weighted average of the weights after each step.
-        It comes close to :meth:`fit` after one pass over the data, and it needs no learning rate.
+        It comes close to :meth:`fit` after one pass over the data, and it needs no learning rate. After :meth:`fit`,
+        the fitted model counts in this average as the blocks of its rows.
 
         Parameters
         ----------

@@ -95,7 +95,8 @@ class SingleC(LinearEstimator):
         start = self._start(targets, weights, solver) if self.warm_start else None
         found = solver.solve(hashed.table, targets, start, TRAINING._replace(C=self.C))
         self.fitted_ = replace(self._model_of(hashed, task, found.w, found.bias), calibration=calibration)
-        self.training_ = training_of(found, duals_of_all(found.beta, weights) if self.warm_start else None)
+        duals = duals_of_all(found.beta, weights) if self.warm_start else None
+        self.training_ = training_of(found, len(task), duals)
         return self
 
     def _start(self, targets: Targets, weights: RowWeights, solver: Solver) -> Array | None:

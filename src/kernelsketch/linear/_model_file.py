@@ -22,6 +22,8 @@ def estimator_content(estimator: Any) -> tuple[dict[str, Any], Tensors]:
     header["training"]["n_iter"] = int(training.n_iter)
     if hasattr(estimator, "feature_names_in_"):
         tensors["feature_names"] = estimator.feature_names_in_
+    if training.rows is not None:
+        header["training"]["rows"] = int(training.rows)
     if training.gap is not None:
         tensors |= {"gap": training.gap, "objective": training.objective}
     if training.duals is not None:
@@ -78,4 +80,4 @@ def _stored_training(fields: dict[str, Any], tensors: Tensors, model: Any, path:
         w, own_bias = padded(tensors["stream_weights"]), tensors["stream_bias"]
         stream = OnlineState(model.used_codes, w, own_bias, model.weights, bias, fields["blocks"])
     gap, objective, duals = (tensors.get(name) for name in ("gap", "objective", "duals"))
-    return Training(bias, fields["n_iter"], gap, objective, duals, stream)
+    return Training(bias, fields["n_iter"], gap, objective, duals, stream, fields.get("rows"))

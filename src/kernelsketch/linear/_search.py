@@ -89,7 +89,7 @@ class ManyCs(LinearEstimator):
         calibration = None if self.probability is None else _calibration(paths, best)
         if self.refit:
             found = replace(problem, solver=solver).solve(np.ones(len(task), bool), Cs[best])
-            w, bias, self.training_ = found.w, found.bias, training_of(found)
+            w, bias, self.training_ = found.w, found.bias, training_of(found, len(task))
         else:
             w, bias = paths.mean(best)
             self.training_ = Training(bias, int(paths.passes[:, best].max()))

@@ -3,7 +3,8 @@
 ``partial_fit`` makes one pass over a stream, with a proximal step per block of rows. A block moves w to the minimizer
 of 1/2 |w' - w|^2 + sum of the losses of its rows. The block solver of :mod:`kernelsketch.linear._descent` finds it,
 with duals that start at 0 and are dropped afterwards. The model is the average of w over the blocks, in which later
-blocks count more. There is no learning rate.
+blocks count more. There is no learning rate. A model of ``fit`` counts as the blocks of its rows: without them, a few
+new rows would outweigh it.
 """
 
 from __future__ import annotations
@@ -50,6 +51,8 @@ class Training(Value):
         From which a warm start continues.
     stream : OnlineState or None
         From which ``partial_fit`` continues.
+    rows : int or None
+        Number of rows of the fit, by which it counts when ``partial_fit`` continues; None if it is not known.
     """
 
     bias: Array
@@ -58,6 +61,7 @@ class Training(Value):
     objective: Array | None = None
     duals: Array | None = None
     stream: OnlineState | None = None
+    rows: int | None = None
 
 
 def next_state(model: LinearModel | None, training: Training | None, codes: PackedCodes, problems: int) -> OnlineState:
@@ -68,7 +72,9 @@ def next_state(model: LinearModel | None, training: Training | None, codes: Pack
     found, before = find_used_codes(codes), None if training is None else training.stream
     if before is None and model is not None and training is not None:
         w = model.weights.astype(np.float32)
-        before = OnlineState(model.used_codes, w, training.bias, w, training.bias, 0)
+        before = OnlineState(
+            model.used_codes, w, training.bias, w, training.bias, -(-(training.rows or 0) // LINEAR_BLOCK_ROWS)
+        )
     elif before is None:
         w = np.zeros((problems, codes.n_components, stride_of(len(found))), np.float32)
         before = OnlineState(found, w, np.zeros(problems), w, np.zeros(problems), 0)

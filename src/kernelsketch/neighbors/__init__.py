@@ -5,6 +5,7 @@
 ``_search.py``          its queries: ``kneighbors``, ``neighbors_above``, ``query_pairs``, ``kneighbors_graph``
 ``_state.py``           what it has learned, as snapshots that threads share
 ``_vectors.py``         rows as the index stores them for re-ranking: bytes, float32 or sparse float32
+``_row_ids.py``         ids and names of rows, checked
 ``_segments.py``        segments: rows with their codes, vectors, and LSH tables or inverted lists of heavy features
 ``_join.py``            the exact similarity join of sparse rows, by their rarest features or by tiles of the kernel
 ``_text_join.py``       the join for texts on disk
@@ -64,13 +65,14 @@ if TYPE_CHECKING:
     from ._near_duplicates import NearDuplicates as NearDuplicates
     from ._near_duplicates import dedup as dedup
     from ._storage import INDEX_FORMAT as INDEX_FORMAT
+    from ._storage import INDEX_SCHEMA as INDEX_SCHEMA
     from ._transformer import GCWSNeighborsTransformer as GCWSNeighborsTransformer
     from ._tune import layout_for as layout_for
 
 _HOMES = {  # of names that need scikit-learn, which takes a second to import, and the join of texts does not need
     "_index": ("GCWSIndex",),
     "_near_duplicates": ("SHINGLE_WORDS", "NearDuplicates", "dedup"),
-    "_storage": ("INDEX_FORMAT",),
+    "_storage": ("INDEX_FORMAT", "INDEX_SCHEMA"),
     "_transformer": ("GCWSNeighborsTransformer",),
     "_tune": ("layout_for",),
 }

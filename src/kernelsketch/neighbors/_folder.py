@@ -29,18 +29,18 @@ from ..backends import Segment
 from ..exceptions import InputError
 from ..storage import PARTIAL_SUFFIX, Tensor, Tensors, Text, load_file, locked, read_header, save_file
 from . import _segments, _vectors
-from ._storage import INDEX_FORMAT, SCHEMA, index_parts, restored, segment_of
+from ._storage import INDEX_FORMAT, INDEX_SCHEMA, index_parts, restored, segment_of
 
 LIST, LOCK = "index.safetensors", "lock"
 SEGMENT = re.compile(r"segment-[0-9a-f]{16}\.safetensors")
 TRIES = 10  # to open a folder that another process saves to
 
 LIST_SCHEMA = replace(
-    SCHEMA,
+    INDEX_SCHEMA,
     kind="the list of an index folder",
     format=INDEX_FORMAT + ".folder",
     tensors={
-        **SCHEMA.tensors,  # of an index without rows
+        **INDEX_SCHEMA.tensors,  # of an index without rows
         "segments": Text("segments", "always"),  # names of files
         "checksums": Text("segments", "always"),  # of these files
         "removed": Tensor("u4", ("removed",)),  # rows, segment by segment
@@ -69,7 +69,7 @@ def save_folder(index: Any, folder: Path) -> tuple[list[Segment], FolderState]:
                 if segment.file not in old:
                     name = f"segment-{secrets.token_hex(8)}.safetensors"
                     segment = _segments.whole([segment], index._layout)._replace(file=name)  # without removed rows
-                    save_file(folder / name, SCHEMA, *index_parts(index, segment), like=folder / LIST)
+                    save_file(folder / name, INDEX_SCHEMA, *index_parts(index, segment), like=folder / LIST)
                     new.append(name)
                     old[name] = read_header(folder / name)["sha256"]
                 segments.append(segment)
@@ -174,7 +174,7 @@ def _opened(cls: Any, folder: Path, header: dict[str, Any], tensors: Tensors, mm
     for number, (name, checksum) in enumerate(zip(names, checksums, strict=True)):
         if not SEGMENT.fullmatch(name):
             raise InputError(f"{folder / LIST} is damaged: {name[:60]!r} is not the name of a segment.")
-        found, segment = load_file(folder / name, SCHEMA, lambda h, t: (h, segment_of(h, t)), mmap=mmap)
+        found, segment = load_file(folder / name, INDEX_SCHEMA, lambda h, t: (h, segment_of(h, t)), mmap=mmap)
         _check_segment(folder / name, found, header, checksum)
         segment = segment._replace(file=name)
         rows = tensors["removed"][ends[number] : ends[number + 1]]

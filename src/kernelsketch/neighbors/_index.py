@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -14,16 +15,15 @@ from .._array import Array
 from .._hash_parameters import HASH_CONSTRAINTS
 from .._rows import MOST_FEATURES, check_width
 from .._validation import check_n_jobs, check_positive_int
-from ..backends import MOST_CODES, MOST_HASHES_PER_TABLE, Rows, Segment, on_host, rows_on_host
-from ..exceptions import InputError, InputTypeError, Setting
+from ..backends import MOST_CODES, MOST_HASHES_PER_TABLE, Rows, Segment, rows_on_host
+from ..exceptions import InputError, Setting
 from ..text import Shingles, holds_texts
 from . import _segments, _vectors
 from ._folder import load_folder, save_folder
+from ._row_ids import LARGEST_ID, check_ids, check_names
 from ._search import NeighborSearch
 from ._storage import load_index, save_index
 from ._tune import tuned_index
-
-LARGEST_ID = 2**63 - 1
 
 
 class GCWSIndex(NeighborSearch):
@@ -103,7 +103,8 @@ class GCWSIndex(NeighborSearch):
         Vector that is subtracted from all rows. "mean" and "median" are learned in :meth:`fit`. Not for sparse rows.
     shingles : Shingles, default=None
         With a :class:`~kernelsketch.text.Shingles`, the methods take texts where they take rows, and turn them into
-        rows by it. It is saved with the index. With ``weight="idf"``, :meth:`fit` learns the document frequencies.
+        rows by it. It is saved with the index. With ``weight="idf"``, :meth:`fit` learns the document frequencies from
+        texts; given rows that a fitted Shingles has made, it keeps those of that Shingles.
     random_state : int, RandomState instance or None, default=0
         Seed of the hash.
     n_jobs : int, default=None
@@ -113,6 +114,8 @@ class GCWSIndex(NeighborSearch):
     ----------
     ids_ : int64 array of shape (n_rows,)
         Ids of the indexed rows, ascending.
+    has_names_ : bool
+        Whether some rows have names, which :meth:`names_of` returns.
     n_samples_fit_ : int
         Number of indexed rows.
     bytes_per_row_ : float
@@ -123,6 +126,9 @@ class GCWSIndex(NeighborSearch):
         The hash of the index, as a fitted transformer.
     shingles_ : Shingles
         How texts become rows, fitted. Only with ``shingles``.
+    vocabulary_size_ : int or None
+        Number of different shingles of the texts, estimated from a share of them if there are more than 16 million
+        values; None with ``store_vectors=False``. Only with ``shingles``.
     tuning_ : dict
         What :meth:`tune` expects of its choice. Only after :meth:`tune`.
     n_features_in_ : int
@@ -215,7 +221,7 @@ class GCWSIndex(NeighborSearch):
         self.n_jobs = n_jobs
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
-    def fit(self, X: Any, y: Any = None, *, ids: Any = None) -> GCWSIndex:
+    def fit(self, X: Any, y: Any = None, *, ids: Any = None, names: Any = None) -> GCWSIndex:
         """Build the index from rows. Rows that were indexed before are dropped, unless there is an error.
 
         Parameters
@@ -225,6 +231,9 @@ class GCWSIndex(NeighborSearch):
         y : Ignored
         ids : int64 array of shape (n_samples,), default=None
             Distinct integers of any sign that stand for the rows in results. None uses 0, 1, 2, ...
+        names : list of str, default=None
+            A name for each row, such as the key of a document, which is stored with the index. :meth:`names_of` returns
+            the names of ids. Rows without a name have an empty one.
 
         Returns
         -------
@@ -232,20 +241,20 @@ class GCWSIndex(NeighborSearch):
             The fitted index.
         """
         index = self._snapshot(_threads=check_n_jobs(self.n_jobs))
-        index = index._with_segments([index._fit(X, ids)])
+        index = index._with_segments([index._fit(X, ids, names)])
         with self._turn():
             self._become(index._snapshot(_folder_state=self._folder_state))  # another thread may have saved since
         return self
 
-    def _fit(self, X: Any, ids: Any) -> Segment:
+    def _fit(self, X: Any, ids: Any, names: Any) -> Segment:
         """Learn from rows, and return the segment of all of them."""
         layout = self._layout_of_parameters()
         n_codes = self._n_codes(layout.n_tables)
         if self.shingles is not None:
-            fitted = clone(self.shingles)
-            self._shingles = fitted.fit(X) if holds_texts(X) else fitted
+            self._shingles = clone(self.shingles).fit(X) if holds_texts(X) else copy(self.shingles)
         rows = self._rows_of(X, reset=True)
-        wanted = np.arange(len(rows)) if ids is None else _check_ids(ids, len(rows))
+        wanted = np.arange(len(rows)) if ids is None else check_ids(ids, len(rows))
+        named = check_names(names, len(rows))
         hasher = self._hasher_for(rows, n_codes)
         hasher.check(rows)
         transform, host = None, rows_on_host(rows)
@@ -259,9 +268,9 @@ class GCWSIndex(NeighborSearch):
                 Setting("heavy_fraction", self.heavy_fraction), f" needs sparse rows that the index stores, but {why}."
             )
         self._hasher, self._vector_transform, self._layout = hasher, transform, layout
-        return self._make_segment(rows, host, wanted)
+        return self._make_segment(rows, host, wanted, named)
 
-    def add(self, X: Any, ids: Any = None) -> GCWSIndex:
+    def add(self, X: Any, ids: Any = None, *, names: Any = None) -> GCWSIndex:
         """Add rows to the index. If there is an error, no row is added.
 
         Parameters
@@ -270,6 +279,8 @@ class GCWSIndex(NeighborSearch):
             Rows to add.
         ids : int64 array of shape (n_samples,), default=None
             Distinct integers that the index does not have yet. None uses the numbers after the largest id.
+        names : list of str, default=None
+            A name for each row, as in :meth:`fit`.
 
         Returns
         -------
@@ -280,7 +291,7 @@ class GCWSIndex(NeighborSearch):
             index = self._ready()
             rows = index._check_rows(X)
             own = index._free_ids(ids, len(rows))
-            new = index._make_segment(rows, rows_on_host(rows), own)
+            new = index._make_segment(rows, rows_on_host(rows), own, check_names(names, len(rows)))
             with self._turn():
                 now = self._snapshot()
                 if now._hasher is not index._hasher or now.n_features_in_ != index.n_features_in_:
@@ -301,7 +312,7 @@ class GCWSIndex(NeighborSearch):
                     f" cannot continue after {first - 1}, the largest in the index: pass ids for these rows.",
                 )
             return np.arange(first, first + n_rows, dtype=np.int64)
-        wanted = _check_ids(ids, n_rows)
+        wanted = check_ids(ids, n_rows)
         there = _segments.find(self._segments, wanted)[0] >= 0
         if there.any():
             raise InputError(
@@ -358,7 +369,7 @@ class GCWSIndex(NeighborSearch):
         self
             The index without these rows.
         """
-        wanted = _check_ids(ids)
+        wanted = check_ids(ids)
         with self._turn():
             index = self._ready()
             missing = _segments.find(index._segments, wanted)[0] < 0
@@ -466,30 +477,10 @@ class GCWSIndex(NeighborSearch):
         index: Self = (load_folder if Path(path).is_dir() else load_index)(cls, Path(path), mmap)
         return index
 
-    def _make_segment(self, rows: Rows, host: Rows, ids: Array) -> Segment:
+    def _make_segment(self, rows: Rows, host: Rows, ids: Array, names: Array | None) -> Segment:
         """Hash rows where they are, and make a segment of them in main memory. ``host`` are the same rows there."""
         codes, empty = self._codes(rows)
         vectors = None
         if self._vector_transform is not None:
             vectors = _vectors.to_vectors(host, empty, self._vector_transform, self._threads)
-        return _segments.make(codes, empty, ids, vectors, self._layout, self._threads)
-
-
-def _check_ids(ids: Any, n_rows: int | None = None) -> Array:
-    """Return ids as int64. They must be distinct integers, one per row if ``n_rows`` is given."""
-    found = np.asarray(on_host(ids))
-    if found.ndim == 1 and len(found) == 0 and not n_rows:
-        return np.zeros(0, np.int64)
-    if found.dtype.kind not in "iu":
-        raise InputTypeError(Setting("ids"), f" must be integers of 64 bits, got dtype {found.dtype}.")
-    if found.ndim != 1 or (n_rows is not None and len(found) != n_rows):
-        wanted = "1-D" if n_rows is None else f"of shape ({n_rows},), one per row"
-        raise InputError(Setting("ids"), f" must be {wanted}, got shape {found.shape}.")
-    if found.dtype.kind == "u" and found.max() > LARGEST_ID:
-        raise InputError(Setting("ids"), f" must be at most 2**63 - 1, got {found.max()}.")
-    found = found.astype(np.int64)
-    rising = np.sort(found)
-    repeated = rising[1:] == rising[:-1]
-    if repeated.any():
-        raise InputError(Setting("ids"), f" must be distinct, got {rising[np.argmax(repeated)]} more than once.")
-    return found
+        return _segments.make(codes, empty, ids, vectors, self._layout, self._threads, names)

@@ -37,7 +37,15 @@ def directory_bits(live: int) -> int:
     return max(0, live.bit_length() - 3)
 
 
-def make(codes: Array, flags: Array, ids: Array, vectors: Vectors | None, layout: TableLayout, threads: int) -> Segment:
+def make(
+    codes: Array,
+    flags: Array,
+    ids: Array,
+    vectors: Vectors | None,
+    layout: TableLayout,
+    threads: int,
+    names: Array | None = None,
+) -> Segment:
     """Build a segment with its LSH tables or inverted lists. Its rows are sorted by id."""
     if len(ids) > MOST_ROWS:
         raise InputError(f"X has {len(ids)} rows, and an index can hold {MOST_ROWS}: split X among several indexes.")
@@ -45,6 +53,7 @@ def make(codes: Array, flags: Array, ids: Array, vectors: Vectors | None, layout
         order = np.argsort(ids, kind="stable")
         codes, flags, ids = codes[order], flags[order], ids[order]
         vectors = None if vectors is None else _vectors.part_of(vectors, order)
+        names = None if names is None else names[order]
     bits = directory_bits(int((flags == 0).sum()))
     backend = backend_for(codes, threads=threads)
     rows, starts = backend.index_tables(codes, flags, layout.n_tables, layout.hashes_per_table, bits)
@@ -52,7 +61,7 @@ def make(codes: Array, flags: Array, ids: Array, vectors: Vectors | None, layout
     if layout.heavy_fraction:
         assert vectors is not None
         postings = make_postings(vectors, flags, layout.heavy_fraction, threads)
-    return Segment(codes, flags, ids, rows, starts, vectors, postings)
+    return Segment(codes, flags, ids, rows, starts, vectors, postings, names)
 
 
 def merge(segments: Sequence[Segment], layout: TableLayout, threads: int) -> Segment:
@@ -67,7 +76,15 @@ def merge(segments: Sequence[Segment], layout: TableLayout, threads: int) -> Seg
         _vectors.join(vectors) if vectors else None,
         layout,
         threads,
+        _names_of(parts),
     )
+
+
+def _names_of(parts: Sequence[tuple[Segment, Array]]) -> Array | None:
+    """Return the names of some rows of each segment; None if no segment has names."""
+    if all(s.names is None for s, _ in parts):
+        return None
+    return np.concatenate([np.full(len(rows), "", object) if s.names is None else s.names[rows] for s, rows in parts])
 
 
 def whole(segments: Sequence[Segment], layout: TableLayout) -> Segment:

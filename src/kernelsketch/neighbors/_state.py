@@ -17,6 +17,7 @@ import threading
 from typing import Any, NoReturn, Self
 from weakref import WeakKeyDictionary
 
+import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
@@ -25,7 +26,7 @@ from .._estimator import ValidatedOnce
 from .._hash_parameters import check_hash, seed_of
 from .._rows import learned_center
 from .._validation import check_n_jobs, check_positive_int
-from ..backends import MOST_CODES, Rows, Segment
+from ..backends import MOST_CODES, Rows, Segment, on_host
 from ..exceptions import InputError, Setting
 from ..features import GCWS
 from ..hashing import Hasher
@@ -76,6 +77,36 @@ class IndexState(ValidatedOnce, BaseEstimator):  # type: ignore[misc]
         return _segments.ids_of(index._segments)
 
     @property
+    def has_names_(self) -> bool:
+        """Whether some of the indexed rows have names."""
+        return any(s.names is not None for s in self._fitted()._segments)
+
+    def names_of(self, ids: Any) -> list[str]:
+        """Return the names of indexed rows; a row that was added without a name has the text of its id.
+
+        Parameters
+        ----------
+        ids : int64 array of shape (n,)
+            Ids of indexed rows, for example of neighbours. An id may come more than once.
+
+        Returns
+        -------
+        names : list of str
+            One name per id.
+        """
+        index = self._fitted()
+        wanted, places = np.unique(np.asarray(on_host(ids), np.int64), return_inverse=True)
+        segment, row = _segments.find(index._segments, wanted)
+        if (segment < 0).any():
+            raise InputError(
+                Setting("ids"), f": {wanted[np.argmin(segment)]} is not in the index. index.ids_ lists those that are."
+            )
+        parts = [index._segments[number].names for number in segment.tolist()]
+        found = ["" if names is None else names[at] for names, at in zip(parts, row.tolist(), strict=True)]
+        shown = [name or str(number) for name, number in zip(found, wanted.tolist(), strict=True)]
+        return [shown[place] for place in places.ravel().tolist()]
+
+    @property
     def n_samples_fit_(self) -> int:
         """Number of indexed rows."""
         return self._fitted()._n_rows
@@ -87,6 +118,15 @@ class IndexState(ValidatedOnce, BaseEstimator):  # type: ignore[misc]
         if index.shingles is None:
             raise AttributeError("shingles_ is there only if the index was built with shingles.")
         return index._shingles
+
+    @property
+    def vocabulary_size_(self) -> int | None:
+        """Number of different shingles of the texts; None without stored rows."""
+        index = self._fitted()
+        if index.shingles is None:
+            raise AttributeError("vocabulary_size_ is there only if the index was built with shingles.")
+        vectors = [s.vectors for s in index._segments if s.vectors is not None]
+        return _vectors.vocabulary_size(vectors) if vectors else None
 
     @property
     def nbytes_(self) -> int:

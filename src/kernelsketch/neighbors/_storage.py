@@ -36,7 +36,7 @@ def _directory_fits(header: Any, sizes: Any) -> bool:
     return header["tables"] == 0 or bool(sizes["directory"] == 1 << _segments.directory_bits(sizes["live rows"]))
 
 
-SCHEMA = Schema(
+INDEX_SCHEMA = Schema(
     kind="an index",
     format=INDEX_FORMAT,
     version=1,
@@ -72,6 +72,7 @@ SCHEMA = Schema(
         POSTING + "entries": Tensor("u4", ("entries", 2), _LISTS),  # row and value
         "center": HASH_TENSORS["center"],
         "feature_names": Text("features"),
+        "row_names": Text("rows"),
         "frequent_features": Tensor("i8", ("frequencies",), OPTIONAL),  # of texts, for weight="idf"
         "frequent_counts": Tensor("i8", ("frequencies",), With("frequent_features")),
     },
@@ -96,7 +97,7 @@ def save_index(index: Any, path: Any) -> None:
     """Write a fitted index atomically to a file, as one segment without its removed rows."""
     if Path(path).is_dir() or os.fspath(path).endswith(("/", os.sep)):
         raise IsADirectoryError(errno.EISDIR, "It is a folder: call save_folder to save the index there", str(path))
-    save_file(Path(path), SCHEMA, *index_parts(index, _segments.whole(index._segments, index._layout)))
+    save_file(Path(path), INDEX_SCHEMA, *index_parts(index, _segments.whole(index._segments, index._layout)))
 
 
 def index_parts(index: Any, segment: Segment) -> tuple[dict[str, Any], Tensors]:
@@ -108,6 +109,8 @@ def index_parts(index: Any, segment: Segment) -> tuple[dict[str, Any], Tensors]:
         tensors |= {name: part for name, part in parts.items() if isinstance(part, np.ndarray)}
     if segment.postings is not None:
         tensors |= {POSTING + name: part for name, part in segment.postings._asdict().items()}
+    if segment.names is not None:
+        tensors["row_names"] = segment.names
     hasher = index._hasher
     if hasher.center is not None:
         tensors["center"] = hasher.center
@@ -139,7 +142,7 @@ def index_parts(index: Any, segment: Segment) -> tuple[dict[str, Any], Tensors]:
 
 def load_index(cls: Any, path: Path, mmap: bool) -> Any:
     """Read an index, or map its file: queries then read what they need, and the tensors are not checksummed."""
-    return load_file(path, SCHEMA, lambda header, tensors: restored(cls, header, tensors), mmap=mmap)
+    return load_file(path, INDEX_SCHEMA, lambda header, tensors: restored(cls, header, tensors), mmap=mmap)
 
 
 def restored(cls: Any, header: dict[str, Any], tensors: Tensors) -> Any:
@@ -183,7 +186,8 @@ def segment_of(header: dict[str, Any], tensors: Tensors) -> Segment:
     if header["heavy_fraction"]:
         postings = Postings(*(tensors[POSTING + name] for name in Postings._fields))
     codes, flags, ids, rows, starts = (tensors[name] for name in ROWS)
-    return Segment(codes, flags, ids, rows, starts, vectors, postings)
+    names = np.array(tensors["row_names"], dtype=object) if "row_names" in tensors else None
+    return Segment(codes, flags, ids, rows, starts, vectors, postings, names)
 
 
 def _restored_shingles(stored: dict[str, Any], tensors: Tensors) -> Shingles:

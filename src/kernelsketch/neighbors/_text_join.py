@@ -96,6 +96,7 @@ class TextClusters(NamedTuple):
 
     stays: Array  # for each text, the one that stays
     similarity: Array  # to the one that stays
+    first: Array  # for each text, the first with the same shingles
     pairs: Array  # (n_pairs, 2), ascending
     pair_similarity: Array
 
@@ -136,7 +137,7 @@ def join_texts(
     for part, values in _similarities(texts, np.stack([members, stays[members]], axis=1), threads):
         similarity[members[part]] = values
     pairs, values = _clusters.all_pairs(kept, first) if keep_pairs else (np.zeros((0, 2), np.int64), np.zeros(0))
-    return TextClusters(stays, similarity, pairs, values)
+    return TextClusters(stays, similarity, first, pairs, values)
 
 
 def _pairs(

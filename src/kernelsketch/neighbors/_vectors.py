@@ -8,12 +8,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._array import Array
+from .._rows import MOST_FEATURES
 from .._threads import on_threads
 from .._validation import row_batches
 from ..backends import CsrRows, DenseRows, Rows, Vectors, backend_for
 from ..exceptions import InputError
 
 SMALLEST, LARGEST = 2.0**-100, 2.0**100  # L1 norms of rows that float32 holds at full precision
+COUNTED = 1 << 24  # values whose features are counted one by one
 NEAR_ONE = 2.0**60  # data is scaled only if its largest value is further from 1 than this factor
 DAMAGED = "the index file is damaged: its row pointers do not ascend. GCWSIndex.load(path) checks the whole file."
 
@@ -144,6 +146,22 @@ def for_search(x: Vectors, against: Sequence[Vectors]) -> Vectors:
     if x.indptr is None and x.dense is None and any(y.bytes is None for y in against):
         return x._replace(dense=as_floats(x))
     return x
+
+
+def vocabulary_size(parts: Sequence[Vectors]) -> int:
+    """Return how many features of texts occur in sparse vectors.
+
+    Features are hashes. If there are many values, those below a limit are counted, a known share of all.
+    """
+    halvings = max(0, (sum(len(x.csr.indices) for x in parts) // COUNTED).bit_length())
+    limit = MOST_FEATURES >> halvings
+    found = np.zeros(0, np.int64)
+    for x in parts:
+        indices = x.csr.indices
+        for start in range(0, len(indices), COUNTED):
+            some = indices[start : start + COUNTED]
+            found = np.union1d(found, some[some < limit])
+    return len(found) << halvings
 
 
 def nbytes(x: Vectors | None) -> int:

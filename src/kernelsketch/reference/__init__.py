@@ -13,6 +13,7 @@ written to be read, not to be fast. ``KERNELSKETCH_BACKEND=reference`` runs the 
     fourier      random Fourier features
     linear       dual coordinate descent on codes, and decision values
     trees        sums of decision trees
+    tree_shapley Shapley values of the sums of trees
     growth       the growth of decision trees on gradients
     quantiles    where numbers stand among those of training rows
     index        fingerprints, LSH tables, inverted lists and the search in them

@@ -16,7 +16,7 @@ A process that imports only this package imports NumPy and the native module, ne
     _predictor.py      Predictor
     _loaders.py        which package reads the predictors of other files: TablePredictor is in kernelsketch.tabular
     _c_header.py       a predictor as a C header
-    _onnx.py           a predictor as an ONNX graph
+    _onnx.py           a predictor as an ONNX graph; _onnx_hash.py has the hash, _onnx_graph.py nodes and constants
 
 The estimators of ``kernelsketch.linear`` hold the same value, so that all give the same results to the last bit.
 """
@@ -25,6 +25,8 @@ from ._c_header import c_array, c_header
 from ._model import LinearModel
 from ._model_file import MODEL_SCHEMA, model_content, stored_model, stored_parameters, stored_versions
 from ._numbers import MOST_CODES, encode, number_dtype, numbers_of, padded, stride_of, unpacked_steps
+from ._onnx_graph import OnnxGraph
+from ._onnx_hash import OnnxFlags, OnnxView, onnx_calibrated, onnx_codes, onnx_decision
 from ._predictor import Predictor, ready_model
 from ._probabilities import Calibration, decided_classes, shares_of
 from ._scaling import SCALES, Scaling, heavy_columns, warn_unscaled
@@ -36,6 +38,9 @@ __all__ = [
     "SCALES",
     "Calibration",
     "LinearModel",
+    "OnnxFlags",
+    "OnnxGraph",
+    "OnnxView",
     "Predictor",
     "Scaling",
     "Value",
@@ -47,6 +52,9 @@ __all__ = [
     "model_content",
     "number_dtype",
     "numbers_of",
+    "onnx_calibrated",
+    "onnx_codes",
+    "onnx_decision",
     "padded",
     "ready_model",
     "shares_of",

@@ -77,6 +77,7 @@ MODEL_SCHEMA = Schema(
                 "mean": Field(float, required=False),  # of the targets of a regressor
                 "spread": Field(float, above=0, required=False),
                 "blocks": Field(int, 0, 2**62, required=False),  # that partial_fit has seen
+                "rows": Field(int, 0, 2**62, required=False),  # of a fit, by which it counts in partial_fit
                 "C": Field(float, required=False),  # that cross-validation chose
             },
         ),

@@ -134,8 +134,8 @@ class Predictor:
         predictions : array of shape (n_samples,)
             A single label or number if X is one row.
         """
-        found = self._model.answers(self._values(X))
-        return found[0] if self._is_row(X) else found
+        values = self._values(X)
+        return self._answer(values) if self._is_row(X) else self._model.answers(values)
 
     def predict_proba(self, X: Any) -> Array:
         """Predict the probabilities of the classes, in the order of ``classes_``.
@@ -193,6 +193,10 @@ class Predictor:
 
     def _is_row(self, X: Any) -> bool:
         return is_row(X)
+
+    def _answer(self, values: Array) -> Any:
+        """Return the label or the number of a single row."""
+        return self._model.answers(values)[0]
 
     def _require_classes(self, method: str) -> None:
         if self.classes_ is None:

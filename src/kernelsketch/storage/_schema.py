@@ -101,7 +101,10 @@ class Rule(NamedTuple):
 
 @dataclass(frozen=True)
 class Schema:
-    """What a kind of file holds; ``kind`` is what messages call it."""
+    """What a kind of file holds; ``kind`` is what messages call it.
+
+    ``lacks`` says for each earlier version, from the first, what its files do not have and the next version does.
+    """
 
     kind: str
     format: str
@@ -110,6 +113,7 @@ class Schema:
     tensors: Mapping[str, Tensor]
     sizes: Mapping[str, str | Callable[[Header], int]] = field(default_factory=dict)
     rules: Sequence[Rule] = ()
+    lacks: Sequence[str] = ()
 
     @cached_property
     def stored(self) -> dict[str, Tensor]:

@@ -27,12 +27,15 @@ Files::
     _tree_losses.py  losses of the trees of a regression; _quantiles.py, weighted quantiles
     _root_link.py    counts from their square roots
     _effort.py       how much work a fit does: efforts by name, and budgets in seconds
+    _interrupts.py   Ctrl-C that ends a fit early
     _model.py        TableModel: what a fitted model is, for estimators and predictors
     _predictor.py    TablePredictor, for a few rows at a time; _row.py reads one row of Python values
     _importances.py  importances of columns, and their plot; _html.py shows them in notebooks
     _explain.py      contributions of columns to predictions: Shapley values, or credits
-    _credit.py       credits of columns for the hashes and the leaves of a row
+    _shapley.py      sampled Shapley values of a whole model; _credit.py, credits of columns for the hashes of a row
+    _progress.py     progress of work on rows
     _explanation.py  explanations as values, in notebooks and for shap; _waterfall.py draws them
+    _masker.py       background rows with text for the explainers of shap
     _file.py         the schema of files of tabular models; _load_model.py reads any model
 
 The way of a table::
@@ -58,8 +61,10 @@ if TYPE_CHECKING:  # for type checkers; _HOMES has the same names
     from ._estimators import GCWSTabularRegressor as GCWSTabularRegressor
     from ._explanation import Explanation as Explanation
     from ._explanation import shown as shown
+    from ._file import TABULAR_SCHEMA as TABULAR_SCHEMA
     from ._frame import Table as Table
     from ._load_model import load_model as load_model
+    from ._masker import TableMasker as TableMasker
     from ._predictor import TablePredictor as TablePredictor
     from ._read import read_table as read_table
     from ._relevance import RelevanceScaler as RelevanceScaler
@@ -73,8 +78,10 @@ _HOMES = {
     "_effort": ("EFFORTS", "summary_of"),
     "_estimators": ("GCWSTabularClassifier", "GCWSTabularRegressor"),
     "_explanation": ("Explanation", "shown"),
+    "_file": ("TABULAR_SCHEMA",),
     "_frame": ("Table",),
     "_load_model": ("load_model",),
+    "_masker": ("TableMasker",),
     "_predictor": ("TablePredictor",),
     "_read": ("read_table",),
     "_relevance": ("RelevanceScaler",),
@@ -88,12 +95,14 @@ __all__ = [
     "EFFORTS",
     "FEWEST_CATEGORIES",
     "MOST_CLASSES",
+    "TABULAR_SCHEMA",
     "ColumnPlan",
     "Explanation",
     "GCWSTabularClassifier",
     "GCWSTabularRegressor",
     "RelevanceScaler",
     "Table",
+    "TableMasker",
     "TablePredictor",
     "is_missing_text",
     "load_model",

@@ -28,6 +28,7 @@ from ..backends import GrownTrees, Growth, processor_for
 from ._bins import Bins
 from ._features import Features
 from ._goals import LEAST, log_losses, squared_errors
+from ._interrupts import StoppedError
 from ._tree_losses import TreeLoss
 from ._trees import NODE_TYPES, Trees
 
@@ -65,13 +66,17 @@ class Boosting:
         rate: float = RATE,
         most_rows: int = 1 << 22,
         loss: TreeLoss = SQUARED_ERROR,
+        check: Callable[[], None] = lambda: None,
     ) -> None:
-        """Take the bins of all rows, and grow on at most ``most_rows`` rows of a mask that have a weight above 0."""
+        """Take the bins of all rows, and grow on at most ``most_rows`` rows of a mask that have a weight above 0.
+
+        ``check`` is called before each tree, and may raise ``StoppedError``.
+        """
         used = np.flatnonzero(rows & (weights > 0))
         used = used[:: len(used) // most_rows + 1]
         self.thresholds, self._weights = bins.thresholds, weights[used]
         self._n_classes, self._threads, self.leaves, self._rate = n_classes, threads, leaves, rate
-        self._loss = loss
+        self._loss, self._check = loss, check
         binned = np.ascontiguousarray(bins.binned[:, used])
         self._rows = processor_for(threads=threads).growth_rows(binned, bins.counts)
         self._weights /= self._weights.mean()
@@ -107,6 +112,7 @@ class Boosting:
         """
         count, kept, no_values = n_trees - len(self._grown), list[Array](), self._raw[:, :0].copy()
         for i in range(count):
+            self._check()
             gradients, hessians = self._derivatives()
             gradient_unit = _unit(np.abs(gradients).max(), LARGEST_BITS)
             hessian_unit = min(_unit(hessians.max(), LARGEST_BITS), _unit(hessians.sum(axis=1).max(), SUM_BITS))
@@ -249,9 +255,13 @@ def grow_blend(
     for n_trees in range(STEP, most + 1, STEP):
         if not races or not may_go_on(n_trees):
             break
-        for race in races:
-            for boost in race.boosts:
+        try:
+            for boost in [boost for race in races for boost in race.boosts]:
                 boost.grow(n_trees)
+        except StoppedError:
+            may_go_on(n_trees)  # which says no, and that fewer trees are there
+            break
+        for race in races:
             pairs = zip(race.boosts, held_out, strict=True)
             by_trees = np.concatenate([boost.predict(rows) for boost, rows in pairs])
             watch(by_trees)

@@ -20,8 +20,6 @@ from ..serving import c_array, c_header, stored_versions
 from ._model import TableModel
 from ._row import RowPlan
 
-UNSEEN = "\N{REPLACEMENT CHARACTER}\n a name that no category has"
-
 _OPENING = """
 /* A {estimator} of kernelsketch: {n} columns.
  *
@@ -91,7 +89,7 @@ def table_header(model: TableModel, ready: ReadyTable, name: str) -> str:
         else "A row with infinity has no prediction: ks_predict returns "
         f"{'NaN' if classes is None else nothing}, and the other functions return -1, otherwise 0.",
         problems=problems,
-        what="the predicted number" if classes is None else "the number of the class in ks_hash_classes",
+        what="the predicted number" if classes is None else "the number of the class in ks_classes",
         probabilities=""
         if classes is None
         else f"\n *   int ks_probabilities(const ks_row* row, double probabilities[{len(classes)}]);",
@@ -113,6 +111,7 @@ def table_header(model: TableModel, ready: ReadyTable, name: str) -> str:
         f"static const double ks_threshold = {float(model.threshold or 0).hex()};",
         f"typedef {answer} ks_answer;",
         f"static const ks_answer ks_nothing = {nothing};",
+        *([] if classes is None else ["#define ks_classes ks_hash_classes"]),
         *_columns(plan, ready.starts),
         *c_array("int", "feature_number", ready.features[:, 0]),
         *c_array("int", "feature_scale", ready.features[:, 1]),
@@ -150,7 +149,7 @@ _ENDS = (
 def _columns(plan: RowPlan, starts: Any) -> list[str]:
     """Return the struct of a row, what is done to its columns, and the tables of their categories."""
     members, described, targets, parts = [], [], list[int](), list[int]()
-    names, name_rows, numbers, positions = list[bytes](), list[int](), list[float](), list[int]()
+    names, numbers, positions = list[bytes](), list[float](), list[int]()
     taken: set[str] = set()
     for i, column in enumerate(plan.columns):
         member = _member(column.name, taken)
@@ -163,13 +162,10 @@ def _columns(plan: RowPlan, starts: Any) -> list[str]:
         start = int(starts[column.flagged]) if column.flagged >= 0 else -1
         first = len(names), len(positions), len(numbers)
         if column.kind == 3:
-            known = _sorted_names(column)
-            found, place = plan.read(i, UNSEEN)
-            names += [name for name, _ in known]
-            name_rows += [row + 1 for row in range(len(known))]
-            order = [0, *(row for _, row in known)]
-            numbers += [*column.numbers[order].ravel().tolist(), *found]
-            positions += [*column.positions[order].tolist(), place]
+            own, own_numbers, own_positions = plan.table(i)
+            names += [_name(column, text) for text in own]
+            numbers += own_numbers.ravel().tolist()
+            positions += own_positions.tolist()
         count_ = len(names) - first[0]
         described.append(
             f"{{offsetof(ks_row, {member}), {column.kind}, {len(targets)}, {len(column.targets)}, {start}, "
@@ -189,7 +185,6 @@ def _columns(plan: RowPlan, starts: Any) -> list[str]:
         f"enum {{ ks_used_columns = {len(described)} }};",
         f"static const ks_column ks_columns[] = {{{', '.join(described)}}};",
         f"static const char* const ks_names[] = {{{texts}}};",
-        *c_array("int", "name_rows", name_rows),
         *c_array("int", "targets", targets),
         *c_array("int", "parts", parts),
         *c_array("double", "known_numbers", numbers),
@@ -197,13 +192,10 @@ def _columns(plan: RowPlan, starts: Any) -> list[str]:
     ]
 
 
-def _sorted_names(column: RowColumn) -> list[tuple[bytes, int]]:
-    """Return the names of the known categories in the order of strcmp, with their rows."""
-    texts = ((text, row) for text, row in column.known.items() if isinstance(text, str) and text)
-    found = sorted((text.encode("utf-8", "surrogatepass"), row) for text, row in texts)
-    if any(b"\0" in name for name, _ in found):
+def _name(column: RowColumn, text: str) -> bytes:
+    if "\0" in text:
         raise InputError(f"column {column.name!r} has a category with a null character, which texts in C cannot have.")
-    return found
+    return text.encode("utf-8", "surrogatepass")
 
 
 def _member(name: str, taken: set[str]) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..exceptions import ParameterError, Setting
+from ._interrupts import Interrupts
 from ._views import VIEWS
 
 APART = 3  # times the rows of the kernel machine: from so many rows on, trees learn from the others
@@ -25,6 +26,8 @@ class Effort:
     each has its part of the hashes. In a table of at least ``APART`` times ``n_kernel_rows`` rows the kernel machine
     learns from so many rows only, and trees from the others; None means that it learns from all. A budget may lower
     ``n_kernel_rows`` and ``most_steps``, after which every descent stops, and ``n_rows``, of which None means all.
+    After an interruption only the first ``n_scored_folds`` folds choose, and no trees of all rows join those of the
+    folds if ``final_trees`` is false.
     """
 
     name: str
@@ -37,10 +40,17 @@ class Effort:
     n_kernel_rows: int | None = None
     most_steps: int | None = None  # None: the clock of the first descent says
     n_rows: int | None = None
+    n_scored_folds: int | None = None
+    final_trees: bool = True
 
     def settings(self) -> dict[str, Any]:
         """Return what :func:`effort_of` makes the same effort of."""
-        return {
+        ended_early: dict[str, Any] = {}
+        if self.n_scored_folds is not None:
+            ended_early["n_scored_folds"] = self.n_scored_folds
+        if not self.final_trees:
+            ended_early["final_trees"] = False
+        return ended_early | {
             "effort": self.name,
             "n_rows": self.n_rows,
             "n_kernel_rows": self.n_kernel_rows,
@@ -79,14 +89,16 @@ def effort_of(given: str | dict[str, Any]) -> Effort:
         kinds = (int, float, np.integer, np.floating)
         return isinstance(value, kinds) and not isinstance(value, bool) and bool(0 < value <= sys.float_info.max)
 
-    given = {"n_kernel_rows": None, **given}  # which efforts of earlier versions have not
-    known = EFFORTS["quick"].settings().keys()
+    # Efforts of earlier versions have no n_kernel_rows, and those of fits that were not interrupted not the others.
+    given = {"n_kernel_rows": None, "n_scored_folds": None, "final_trees": True, **given}
+    known = EFFORTS["quick"].settings().keys() | {"n_scored_folds", "final_trees"}
     for words, keys in (("lacks the key", known - given.keys()), ("has an unknown key", given.keys() - known)):
         if keys:
             raise ParameterError(
                 Setting("effort"), f" {words} {min(map(repr, keys)):.60}: pass effort_ of a fitted model."
             )
     n_rows, n_kernel_rows, Cs = given["n_rows"], given["n_kernel_rows"], given["Cs"]
+    n_scored, final_trees = given["n_scored_folds"], given["final_trees"]
     allowed = {
         "effort": isinstance(given["effort"], str) and given["effort"] in EFFORTS,
         "n_rows": n_rows is None or is_whole(n_rows, 2),
@@ -95,6 +107,8 @@ def effort_of(given: str | dict[str, Any]) -> Effort:
         "n_components": is_whole(given["n_components"], 1),
         "Cs": isinstance(Cs, (list, tuple)) and len(Cs) > 0 and all(is_positive(C) for C in Cs),
         "n_trees": is_whole(given["n_trees"], 0),
+        "n_scored_folds": n_scored is None or is_whole(n_scored, 1),
+        "final_trees": isinstance(final_trees, bool),
     }
     for name, holds in allowed.items():
         if not holds:
@@ -110,11 +124,13 @@ def effort_of(given: str | dict[str, Any]) -> Effort:
         n_components=int(given["n_components"]),
         Cs=tuple(sorted({float(C) for C in Cs})),
         n_trees=int(given["n_trees"]),
+        n_scored_folds=None if n_scored is None else int(n_scored),
+        final_trees=final_trees,
     )
 
 
-def summary_of(effort: dict[str, Any], n_rows: int, budget: float) -> str:
-    """Return in words what a budget had time for, of what the effort of its name takes."""
+def summary_of(effort: dict[str, Any], n_rows: int, budget: float | None) -> str:
+    """Return in words what a budget or an interruption had time for, of what the effort of its name takes."""
     whole = EFFORTS[effort["effort"]]
     used = n_rows if effort["n_rows"] is None else min(n_rows, effort["n_rows"])
     of_kernel, steps = effort["n_kernel_rows"], min(effort["n_steps"], whole.n_steps)
@@ -127,13 +143,17 @@ def summary_of(effort: dict[str, Any], n_rows: int, budget: float) -> str:
     parts += [f"{len(effort['Cs'])} of {len(whole.Cs)} values of C"]
     if whole.n_trees:
         parts += [f"up to {effort['n_trees']} of {whole.n_trees} trees"]
-    return f"trained on {', '.join(parts)}, to fit into budget={budget:g}"
+    if (scored := effort.get("n_scored_folds")) is not None:
+        parts += [f"{scored} of {whole.n_folds} folds"]
+    reason = "until the interruption" if budget is None else f"to fit into budget={budget:g}"
+    return f"trained on {', '.join(parts)}, {reason}"
 
 
 class Clock:
-    """The seconds of a budget, or no limit."""
+    """The seconds of a budget, or no limit, and whether Ctrl-C ends the fit before."""
 
-    def __init__(self, budget: float | None) -> None:
+    def __init__(self, budget: float | None, interrupts: Interrupts | None = None) -> None:
+        self.interrupts = interrupts or Interrupts()
         self._start, self.budget = monotonic(), np.inf if budget is None else float(budget)
 
     @property

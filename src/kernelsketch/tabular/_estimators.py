@@ -17,26 +17,30 @@ from .._estimator import PlainParameters, check_labels_known, numeric_targets, p
 from .._losses import TABLE_LOSSES
 from .._validation import check_n_jobs
 from .._weighted import row_counts
-from ..exceptions import InputError, InputTypeError, ParameterError, Setting
+from ..exceptions import InputError, ParameterError, Setting
 from ..linear import whole_or_nothing
 from ._choices import INFINITY, chosen, dropping
 from ._columns import MOST_CATEGORIES, ColumnPlan, TablePlan
 from ._effort import EFFORTS, Clock, effort_of, summary_of
 from ._explain import Explains, background_of
+from ._features import Features
 from ._file import Persistent
 from ._frame import Table
 from ._free_text import TargetOrder
 from ._goals import CLASS_SCORES, NUMBER_SCORES, Goal
 from ._html import HtmlRepr
 from ._importances import importances, plot_importances
+from ._interrupts import Interrupts
 from ._intervals import Intervals, check_coverage
 from ._learn import Learner
 from ._model import TableModel
 from ._neighbors import warn_about_neighbors
 from ._predictor import TablePredictor
+from ._progress import check_progress
 from ._read import read_table, warn_about_names
 from ._root_link import RootLink
 from ._several import SeveralOutputs, several_labels, several_numbers
+from ._statistics import Levels
 from ._teacher import SoftLabels
 from ._together import Together
 from ._trees import Trees
@@ -68,6 +72,7 @@ class TabularModel(
         "max_categories": [Interval(Integral, 1, None, closed="left"), None],
         "drop": ["array-like", None],
         "infinity": [StrOptions(set(INFINITY))],
+        "on_interrupt": [StrOptions({"raise", "keep"})],
         "verbose": ["verbose"],
         "random_state": ["random_state"],
         "n_jobs": [Integral, None],
@@ -123,13 +128,28 @@ class TabularModel(
     def _fit(
         self, X: Any, y: Any, sample_weight: Any, groups: Any, time: Any, progress: Callable[[str], None] | None
     ) -> Self:
-        effort, say = effort_of(self.effort), self._reporter(progress)
+        say = self._reporter(progress)
+        with Interrupts(keep=self.on_interrupt == "keep", say=say) as interrupts:
+            return self._fit_table(X, y, sample_weight, groups, time, progress, say, interrupts)
+
+    def _fit_table(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        groups: Any,
+        time: Any,
+        progress: Callable[[str], None] | None,
+        say: Callable[[str], None],
+        interrupts: Interrupts,
+    ) -> Self:
+        effort = effort_of(self.effort)
         if self.budget is not None and isinstance(self.effort, dict):
             raise ParameterError(
                 Setting("budget", self.budget), " cannot shorten the effort of an earlier fit: pass budget=None."
             )
         goal = self._goal()
-        clock, threads = Clock(self.budget), check_n_jobs(self.n_jobs)
+        clock, threads = Clock(self.budget, interrupts), check_n_jobs(self.n_jobs)
         table = chosen(read_table(X, dropping(self.drop)), self.categorical_features, self.infinity)
         soft = SoftLabels.of(y) if self._is_class else None
         y = self._targets(y) if soft is None else soft.P
@@ -144,16 +164,17 @@ class TabularModel(
         used, sample_weight = _used_rows(sample_weight)
         exponent = 0 if self._is_class else _exponent(y)
         seed = small_seed_of(self.random_state)
-        counted = table if used is None else table.some(used)
         targets = TargetOrder.of(y, is_class=self._is_class)
-        if together is not None and not together.is_time:
-            targets = targets._replace(alone=together.one_of_each())
-        targets = targets if used is None else targets.take(used)
-        plan = TablePlan.of(counted, targets, max_categories=self.max_categories, infinity=self.infinity)
-        features, levels = plan.encode(table), plan.levels(counted)
-        numbers = levels.numbers(table.columns) if levels.columns else None
+        one_of_each = None if together is None or together.is_time else together.one_of_each()
+        plan, features, levels, numbers = self._planned(table, used, targets, one_of_each)
+        if together is None and soft is None:
+            together = Together.of_copies(features, numbers, y)
+            if together is not None:
+                say("many rows are copies of others: they are held out together")
+                different = together.one_of_each(used)  # which say what is rare and what a word is
+                plan, features, levels, numbers = self._planned(table, different, targets, None)
         n_rows = table.n_rows
-        del table, counted
+        del table
         say(f"{n_rows} rows, {len(plan.columns)} columns, {len(plan.features)} features")
         learned = Learner(
             features,
@@ -201,15 +222,25 @@ class TabularModel(
         features = features if used is None else features.take(used)
         self._importances = importances(plan, learned.views, features, self._values, seed)
         self._background = background_of(features, seed)
-        if self.budget is not None:
+        self._ended_early = interrupts.noted()
+        if self.budget is not None or self._ended_early:
             say(summary_of(self.effort_, n_rows, self.budget))
         say(f"done, {clock.elapsed:.1f} s")
         return self
 
+    def _planned(
+        self, table: Table, used: Array | None, targets: TargetOrder, alone: Array | None
+    ) -> tuple[TablePlan, Features, Levels, Array | None]:
+        """Return what is done to the columns, and what comes out. ``alone`` flags the rows that choose words."""
+        targets = targets if alone is None else targets._replace(alone=alone)
+        counted, targets = (table, targets) if used is None else (table.some(used), targets.take(used))
+        plan = TablePlan.of(counted, targets, max_categories=self.max_categories, infinity=self.infinity)
+        levels = plan.levels(counted)
+        return plan, plan.encode(table), levels, levels.numbers(table.columns) if levels.columns else None
+
     def _reporter(self, progress: Callable[[str], None] | None) -> Callable[[str], None]:
         """Return a function that reports the end of a stage to the user: printed, to ``progress``, or not at all."""
-        if progress is not None and not callable(progress):
-            raise InputTypeError(Setting("progress"), f" must be a function of a text, got {type(progress).__name__}.")
+        check_progress(progress)
 
         def say(text: str) -> None:
             if self.verbose:
@@ -348,6 +379,10 @@ class GCWSTabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc
         Probability of ``classes_[1]`` from which on :meth:`predict` returns this class, of two. ``"auto"`` lets
         held-out rows choose it for a ``scoring`` that depends on it. None, and ``"auto"`` for other scores, mean the
         most probable class.
+    on_interrupt : {"raise", "keep"}, default="raise"
+        What Ctrl-C does to a fit. ``"raise"`` raises KeyboardInterrupt, and the estimator stays as it was before.
+        ``"keep"`` ends the fit early with what it has, as if a budget had run out: with fewer folds, values of C and
+        trees. Before the first model is trained, and at a second Ctrl-C, it raises as well.
     verbose : int, default=0
         1 reports each stage.
     random_state : int, RandomState instance or None, default=0
@@ -372,7 +407,8 @@ class GCWSTabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc
     effort_ : dict
         The work of the fit, with what the clock of a budget decided: the name of the ``effort``, ``n_rows`` (None for
         all), ``n_components``, ``Cs``, and the largest ``n_steps`` and ``n_trees``. In a table of at least three times
-        ``n_kernel_rows`` rows the kernel machine learns from so many rows, and the trees from the others.
+        ``n_kernel_rows`` rows the kernel machine learns from so many rows, and the trees from the others. After an
+        interruption also ``n_scored_folds``, or ``final_trees`` if it left out the trees of all rows.
     threshold_ : float or None
         Probability of ``classes_[1]`` from which on :meth:`predict` returns it. None means the most probable class.
     model_ : GCWSClassifier
@@ -450,6 +486,7 @@ class GCWSTabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc
         class_weight: Any = None,
         scoring: str | None = None,
         threshold: str | float | None = "auto",
+        on_interrupt: str = "raise",
         verbose: int = 0,
         random_state: Any = 0,
         n_jobs: int | None = None,
@@ -463,6 +500,7 @@ class GCWSTabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc
         self.class_weight = class_weight
         self.scoring = scoring
         self.threshold = threshold
+        self.on_interrupt = on_interrupt
         self.verbose = verbose
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -654,7 +692,7 @@ class GCWSTabularRegressor(RegressorMixin, TabularModel):  # type: ignore[misc]
         Score, by its name in scikit-learn, by which held-out rows choose C and the blend with trees: ``"r2"``,
         ``"neg_mean_squared_error"``, ``"neg_root_mean_squared_error"``, ``"neg_mean_absolute_error"`` or
         ``"neg_mean_poisson_deviance"``. None is that of the loss.
-    verbose, random_state, n_jobs
+    on_interrupt, verbose, random_state, n_jobs
         As for :class:`GCWSTabularClassifier`.
 
     Attributes
@@ -714,6 +752,7 @@ class GCWSTabularRegressor(RegressorMixin, TabularModel):  # type: ignore[misc]
         loss: str = "squared_error",
         quantile: float = 0.5,
         scoring: str | None = None,
+        on_interrupt: str = "raise",
         verbose: int = 0,
         random_state: Any = 0,
         n_jobs: int | None = None,
@@ -727,6 +766,7 @@ class GCWSTabularRegressor(RegressorMixin, TabularModel):  # type: ignore[misc]
         self.loss = loss
         self.quantile = quantile
         self.scoring = scoring
+        self.on_interrupt = on_interrupt
         self.verbose = verbose
         self.random_state = random_state
         self.n_jobs = n_jobs

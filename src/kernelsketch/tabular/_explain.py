@@ -1,13 +1,8 @@
 """Why a prediction is as it is: contributions of the columns of a table to the output of a model.
 
-The output is compared with the outputs of background rows. ``"shapley"`` estimates Shapley values of the whole model:
-the columns of a background row are replaced by those of the row, one after the other, in a random order and in the
-reverse one, and a column is credited with the changes that it makes. The changes of an order add up to the difference
-of the two outputs, so the mean over the background rows is exact in the sum, whatever the orders are. ``"hashes"``
-takes about as long as a prediction: see ``_credit.py``, and :func:`_by_hashes` for the blend.
-
-E. Strumbelj, I. Kononenko. *Explaining prediction models and individual predictions with feature contributions.*
-Knowledge and Information Systems 41, 2014.
+The output is compared with the outputs of background rows. ``"shapley"`` samples Shapley values of the whole model:
+see ``_shapley.py``. ``"hashes"`` takes little more time than a prediction: :func:`_by_hashes` adds credits of hashes
+(``_credit.py``) and Shapley values of the trees.
 """
 
 from __future__ import annotations
@@ -23,11 +18,14 @@ from .._array import Array
 from .._validation import check_n_jobs, row_batches
 from ..exceptions import InputError, InputTypeError, ParameterError, Setting
 from ._columns import TablePlan
-from ._credit import HashCredit, TreeCredit
+from ._credit import HashCredit
 from ._explanation import Explanation
 from ._features import Features
 from ._frame import DATE, Table
+from ._intervals import check_coverage
+from ._progress import RowProgress, check_progress
 from ._read import read_table, warn_about_names
+from ._shapley import by_shapley, outputs_of, owners_of
 from ._trees import Trees
 from ._views import Views
 from ._waterfall import plot_waterfall
@@ -36,7 +34,7 @@ from ._weights import small_seed_of
 METHODS = ("shapley", "hashes")
 BACKGROUND_ROWS = 64  # training rows that a model keeps
 MOST_BACKGROUND = 256  # rows of the parameter background that are used
-BATCH_BYTES = 1 << 22  # per thread, of rows whose outputs are computed at a time
+BATCH_BYTES = 1 << 19  # of rows that are explained by hashes at a time, in about a second
 
 
 def background_of(features: Features, seed: int) -> Features:
@@ -58,11 +56,20 @@ class Explains:
     _is_class: ClassVar[bool]
     _values: Callable[[Array], Array]
     _refuse_several: Callable[[str], None]
+    predict_interval: Callable[..., Array]
     model_: Any
     trees_share_: float
     n_jobs: int | None
 
-    def explain(self, X: Any, *, background: Any = None, method: str = "shapley", random_state: Any = 0) -> Explanation:
+    def explain(
+        self,
+        X: Any,
+        *,
+        background: Any = None,
+        method: str = "shapley",
+        random_state: Any = 0,
+        progress: Callable[[str], None] | None = None,
+    ) -> Explanation:
         """Explain predictions: how much each column contributes to the output of each row.
 
         Contributions and a base value, the mean output of background rows, add up to the output. This is the number to
@@ -79,10 +86,14 @@ class Explains:
         method : {"shapley", "hashes"}, default="shapley"
             ``"shapley"`` estimates Shapley values by replacing columns of the background rows. It takes the time of at
             most ``2 * n_background * n_features`` predictions per row. ``"hashes"`` takes little more time than a
-            prediction, for thousands of rows: it credits each hash to the column that won it and each leaf of a tree
-            to the splits on its path. It agrees less with Shapley values: contributions are mostly too small.
+            prediction, for thousands of rows: it credits each hash to the column that won it, and has the exact
+            Shapley values of the trees. It agrees less with Shapley values of the whole model: contributions are
+            mostly too small.
         random_state : int, RandomState instance or None, default=0
             Seed of the orders of columns, and of the draw of background rows.
+        progress : callable, default=None
+            Function that is called with a text, such as "20 of 100 rows, about 30 s left", every five seconds. None
+            writes it to standard error.
 
         Returns
         -------
@@ -93,13 +104,15 @@ class Explains:
         self._refuse_several("explain")
         if method not in METHODS:
             raise ParameterError(Setting("method", method), f" is none of {', '.join(map(repr, METHODS))}.")
+        check_progress(progress)
         seed, owner = small_seed_of(random_state), type(self).__name__
         table = read_table(X)
         warn_about_names(self._plan, table, owner)
         features = self._plan.encode(table, owner)
         compared = self._compared(background, seed)
-        contributions, errors, base, output = (_by_shapley if method == "shapley" else _by_hashes)(
-            self, features, compared, seed
+        done = RowProgress(f"{owner}.explain", len(features), progress).done
+        contributions, errors, base, output = (by_shapley if method == "shapley" else _by_hashes)(
+            self, features, compared, seed, done
         )
         one = output.shape[1] == 1
         named = () if not self._is_class else tuple(self.model_.classes_.tolist()[1 if one else 0 :])
@@ -118,7 +131,15 @@ class Explains:
         )
 
     def plot_explanation(
-        self, X: Any, row: int = 0, *, label: Any = None, n_columns: int = 10, ax: Any = None, **options: Any
+        self,
+        X: Any,
+        row: int = 0,
+        *,
+        label: Any = None,
+        n_columns: int = 10,
+        coverage: float | None = None,
+        ax: Any = None,
+        **options: Any,
     ) -> Any:
         """Draw how the columns lead from the base value to the output of a row. It needs Matplotlib.
 
@@ -133,6 +154,9 @@ class Explains:
             is predicted.
         n_columns : int, default=10
             Largest number of columns to show. The others are drawn as one.
+        coverage : float, default=None
+            If a number is predicted, also draw the interval that has the target of this share of rows, as
+            ``predict_interval`` returns it. X must hold rows then.
         ax : matplotlib.axes.Axes, default=None
             Axes to draw into. None makes a new figure.
         **options
@@ -142,14 +166,25 @@ class Explains:
         -------
         ax : matplotlib.axes.Axes
         """
+        if coverage is not None:
+            if self._is_class:
+                problem = " is for models that predict numbers; predict_set returns sets of classes."
+                raise ParameterError(Setting("coverage", coverage), problem)
+            coverage = check_coverage(coverage)
+        interval = None
         if not isinstance(X, Explanation):
             table = read_table(X)
             if not -table.n_rows <= row < table.n_rows:
                 raise InputError(Setting("row", row), f" is not a row of X, which has {table.n_rows} rows.")
-            X, row = self.explain(table.some(np.arange(table.n_rows) == row % table.n_rows), **options), 0
-        elif options:
-            raise InputTypeError(f"{sorted(options)[0]} is for rows, but X is an explanation already: leave it out.")
-        return plot_waterfall(X if X.is_row else X[row], label, n_columns, ax)
+            table = table.some(np.arange(table.n_rows) == row % table.n_rows)
+            X, row = self.explain(table, **options), 0
+            if coverage is not None:
+                low, high = self.predict_interval(table, coverage)[0].tolist()
+                interval = (coverage, low, high)
+        elif options or coverage is not None:
+            name = sorted(options)[0] if options else "coverage"
+            raise InputTypeError(f"{name} is for rows, but X is an explanation already: leave it out.")
+        return plot_waterfall(X if X.is_row else X[row], label, n_columns, ax, interval)
 
     def _compared(self, background: Any, seed: int) -> Features:
         """Return the features of the background rows."""
@@ -183,102 +218,31 @@ def _drawn(n_rows: int, count: int, seed: int) -> Array:
     return np.sort(np.random.default_rng(seed).permutation(n_rows)[:count])
 
 
-def _batched(model: Any, n_rows: int, n_features: int, part: Callable[[Array], Array]) -> Array:
-    """Return the outputs of rows of which ``part`` returns the features, computed for a few rows at a time."""
-    row_bytes = 8 * (sum(model._views.widths) + 2 * n_features)
-    batches = row_batches(n_rows, row_bytes, BATCH_BYTES * check_n_jobs(model.n_jobs))
-    return np.concatenate([model._explained(part(np.arange(rows.start, rows.stop))) for rows in batches])
-
-
-def _by_shapley(
-    model: Any, features: Features, background: Features, seed: int
-) -> tuple[Array, Array | None, Array, Array]:
-    """Return contributions (rows, columns, outputs), their errors, the base (outputs) and the outputs of rows."""
-    owners = _owners(model._plan)
-    n_columns, known, used = len(model._plan.columns), background[:], np.unique(owners)
-    rng = np.random.default_rng(seed)
-    orders = np.array([rng.permutation(used) for _ in range(len(known))])
-    before = _batched(model, len(known), known.shape[1], lambda rows: known[rows])
-    after = _batched(model, len(features), known.shape[1], lambda rows: features[rows])
-    n_outputs = before.shape[1]
-    values = np.empty((len(features), n_columns, n_outputs))
-    errors = np.empty_like(values)
-    for i in range(len(features)):
-        x = features[i : i + 1]
-        found = _changes(model, x[0], after[i], known, before, orders, owners, n_columns)
-        values[i] = found.mean(axis=0)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            errors[i] = found.std(axis=0) / np.sqrt(len(known) - 1) if len(known) > 1 else np.nan
-    return values, errors, before.mean(axis=0), after
-
-
-def _changes(
-    model: Any, x: Array, after: Array, known: Array, before: Array, orders: Array, owners: Array, n_columns: int
-) -> Array:
-    """Return the changes by each column (background rows, columns, outputs), means of an order and the reverse one.
-
-    A column that the row and the background row have in common changes nothing, and is passed over.
-    """
-    unequal = (known != x) & ~(np.isnan(known) & np.isnan(x))
-    differs = np.zeros((len(known), n_columns), bool)
-    for feature, column in enumerate(owners):
-        differs[:, column] |= unequal[:, feature]
-    sources, columns, replaced = [], [], []
-    for number, order in enumerate(orders):
-        mine = order[differs[number, order]]
-        for way in (mine, mine[::-1]):
-            sources.append(np.full(len(way), number))
-            columns.append(way)
-            place = np.full(n_columns, n_columns)
-            place[way] = np.arange(len(way))
-            replaced.append(place <= np.arange(len(way))[:, None])
-    source, column, mask = np.concatenate(sources), np.concatenate(columns), np.concatenate(replaced)
-    n_outputs, lengths = before.shape[1], np.array([len(part) for part in columns])
-    found = np.zeros((len(known), n_columns, n_outputs))
-    if len(source) == 0:
-        return found
-    ends = np.cumsum(lengths)[lengths > 0] - 1
-    values = np.empty((len(source), n_outputs))
-    inner = np.ones(len(source), bool)
-    inner[ends] = False
-    values[ends] = after  # where all columns are replaced, the row is x
-    at = np.flatnonzero(inner)
-    if len(at):
-
-        def hybrids(rows: Array) -> Array:
-            return np.where(mask[at[rows]][:, owners], x, known[source[at[rows]]])
-
-        values[at] = _batched(model, len(at), len(x), hybrids)
-    starts = np.append(0, ends[:-1] + 1)
-    previous = np.empty_like(values)
-    previous[1:] = values[:-1]
-    previous[starts] = before[source[starts]]
-    np.add.at(found, (source, column), (values - previous) / 2)
-    return found
-
-
 def _by_hashes(
-    model: Any, features: Features, background: Features, seed: int
+    model: Any, features: Features, background: Features, seed: int, done: Callable[[int], None]
 ) -> tuple[Array, Array | None, Array, Array]:
     """Return contributions (rows, columns, outputs), no errors, the base (outputs) and the outputs of rows.
 
-    The credits of the kernel machine and of the trees, each in their own logits or targets, are added with their shares
-    in the blend. The logarithm of a probability has the credits of its logit, less the mean over the classes, weighted
-    with probabilities half way between those of the row and of the background rows. What is then missing in the sum is
-    shared out in proportion to the sizes of the contributions.
+    The credits of the kernel machine and the Shapley values of the trees, each in their own logits or targets, are
+    added with their shares in the blend. The logarithm of a probability has the credits of its logit, less the mean
+    over the classes, weighted with probabilities half way between those of the row and of the background rows. What is
+    then missing in the sum is shared out in proportion to the sizes of the contributions.
     """
     del seed
-    owners, n_columns, known = _owners(model._plan), len(model._plan.columns), background[:]
-    before = _batched(model, len(known), known.shape[1], lambda rows: known[rows])
-    after = _batched(model, len(features), known.shape[1], lambda rows: features[rows])
-    credits = [(1 - model.trees_share_, HashCredit(model.model_.fitted_, model._views, owners, n_columns, known))]
-    if model._trees is not None:
-        credits.append((model.trees_share_, TreeCredit(model._trees, owners, n_columns, known)))  # type: ignore[arg-type]
+    owners, n_columns, known = owners_of(model._plan), len(model._plan.columns), background[:]
+    before = outputs_of(model, len(known), known.shape[1], lambda rows: known[rows])
+    after = outputs_of(model, len(features), known.shape[1], lambda rows: features[rows])
+    hashes, share = HashCredit(model.model_.fitted_, model._views, owners, n_columns, known), model.trees_share_
     row_bytes = 8 * features.shape[1] + 8 * n_columns * before.shape[1]
+    threads = check_n_jobs(model.n_jobs)
     parts = []
     for rows in row_batches(len(features), row_bytes, BATCH_BYTES):
         mine = features[rows]
-        parts.append(sum(share * credit.of(mine) for share, credit in credits) / model._temperature)
+        part = (1 - share) * hashes.of(mine)
+        if model._trees is not None:
+            part += share * model._trees.shapley(mine, known, owners, n_columns, threads)
+        parts.append(part / model._temperature)
+        done(rows.stop)
     found, base = np.concatenate(parts), before.mean(axis=0)
     if after.shape[1] > 1:
         weights = (softmax(after, axis=1) + np.exp(before).mean(axis=0)) / 2
@@ -292,11 +256,6 @@ def _completed(found: Array, wanted: Array, used: Array) -> Array:
     total = sizes.sum(axis=1, keepdims=True)
     shares = np.where(total > 0, sizes / np.where(total > 0, total, 1), used[:, None] / used.sum())
     return np.asarray(found + shares * (wanted - found.sum(axis=1))[:, None])
-
-
-def _owners(plan: TablePlan) -> Array:
-    """Return the column of each feature."""
-    return np.array([feature.column for feature in plan.features])
 
 
 def _cells(plan: TablePlan, table: Table, owner: str) -> Array:

@@ -54,12 +54,15 @@ def _tensors_of_trees(start: str, of: str = "") -> dict[str, Tensor]:
 
 _TREES = _tensors_of_trees(TREES)
 
-SCHEMA = Schema(
+TABULAR_SCHEMA = Schema(
     kind="a tabular model",
     format=TABULAR_FORMAT,
-    # 1: three views at most, no temperature; 2: no cycles of dates, no free text, no mean targets; 3: no background
-    # rows, no intervals, no choices about columns, no threshold, no counts
     version=4,
+    lacks=(
+        "more than three views, the temperature of probabilities",
+        "cycles of dates, free text, mean targets of categories",
+        "rows for explanations, intervals, choices about columns, thresholds, counts",
+    ),
     fields={
         "estimator": Field(str),
         "parameters": Field(dict),
@@ -159,7 +162,7 @@ class Persistent:
 def save_tabular(model: Any, path: Path, *, background: bool = True) -> None:
     """Write a fitted model atomically."""
     if not model._has_several:
-        return save_file(path, SCHEMA, *_content(model, background))
+        return save_file(path, TABULAR_SCHEMA, *_content(model, background))
     outputs = model.estimators_
     whole: dict[str, Any] = {"estimator": type(model).__name__, "n_outputs": len(outputs)}
     whole["parameters"] = _parameters(model, outputs[0].model_.random_state)
@@ -173,7 +176,7 @@ def save_tabular(model: Any, path: Path, *, background: bool = True) -> None:
 
 def _schema_of_several(n_outputs: int) -> Schema:
     """Return the schema of a file with a model per output."""
-    parts = [nested(SCHEMA, f"{OUTPUT}{i}") for i in range(n_outputs)]
+    parts = [nested(TABULAR_SCHEMA, f"{OUTPUT}{i}") for i in range(n_outputs)]
     fields = {"estimator": Field(str), "parameters": Field(dict), "n_outputs": Field(int, n_outputs, n_outputs)}
     return Schema(
         kind="a tabular model of several outputs",
@@ -309,7 +312,7 @@ def read_tabular(path: Path, kinds: dict[str, Any]) -> Any:
 
     header = read_header(path)
     if header.get("format") != SEVERAL_FORMAT:
-        return load_file(path, SCHEMA, restore)
+        return load_file(path, TABULAR_SCHEMA, restore)
     n_outputs = header.get("n_outputs")
     if type(n_outputs) is not int or not 2 <= n_outputs <= MOST_OUTPUTS:
         raise InputError(f"{path} is damaged: n_outputs is {repr(n_outputs)[:60]}.")
@@ -407,7 +410,7 @@ def read_table_model(path: Path) -> TableModel:
             raise InputError(f"{path} is damaged: its linear model has no probabilities.")
         return _table_model(linear, header, tensors, str(path))
 
-    return load_file(path, SCHEMA, restore)
+    return load_file(path, TABULAR_SCHEMA, restore)
 
 
 def _inner(tensors: Tensors) -> Tensors:

@@ -7,8 +7,8 @@ row gets an interval between two order statistics of these scores, times its own
    a = 1 - \text{coverage}.
 
 If the rows are exchangeable and the model of a held-out row were that of new rows, a new target would be inside with at
-least the probability ``coverage``. The models of folds are a little weaker than the final one, so the scores are
-multiplied by an estimate of what the final model gains (:class:`Curve`).
+least the probability ``coverage``. The models of folds are weaker than the final one, so the scores are multiplied by
+an estimate of what the final model gains (:class:`Curve`).
 
 Classes have one score, one minus the probability of the true class. A set has all classes whose score is at most the
 order statistic :math:`\lceil (n+1) \, \text{coverage} \rceil`.
@@ -50,11 +50,20 @@ class Intervals:
     spread: Trees | None = None
 
     @classmethod
-    def of_numbers(cls, features: Features, errors: Array, weights: Array, folds: Array, gain: float) -> Intervals:
-        """Learn from the errors (target minus prediction) of held-out rows, of which ``folds`` are the numbers."""
+    def of_numbers(
+        cls, features: Features, errors: Array, weights: Array, folds: Array, curve: Curve | None
+    ) -> Intervals:
+        """Learn from the errors (target minus prediction) of held-out rows, of which ``folds`` are the numbers.
+
+        Without a curve the scores are those of the models of folds.
+        """
+
+        def gain(units: Array) -> float:
+            return 1.0 if curve is None else curve.gain(units, weights)
+
         size = float(np.average(np.abs(errors), weights=weights))
         if not size > 0 or len(np.unique(folds)) < 2:
-            return cls(equally_weighted(gain * errors, weights))
+            return cls(equally_weighted(gain(np.ones(len(errors))) * errors, weights))
         logs, bins = np.log(np.abs(errors) / size + FLOOR), Bins.of(features)
         crossed, boosts = np.empty(len(errors)), []
         for fold in np.unique(folds):
@@ -62,7 +71,8 @@ class Intervals:
             crossed[mine] = boost.predict(features.take(mine))[:, 0]
             boosts.append(boost)
         power = _best_power(np.abs(errors), crossed, weights)
-        scores = equally_weighted(gain * errors * np.exp(-power * crossed), weights)
+        units = np.exp(-power * crossed)
+        scores = equally_weighted(gain(units) * errors * units, weights)
         if power == 0:
             return cls(scores)
         return cls(scores, mean_trees(boosts, [power / len(boosts)] * len(boosts), SPREAD_TREES))
@@ -121,39 +131,31 @@ def equally_weighted(scores: Array, weights: Array) -> Array:
 
 
 class Curve(NamedTuple):
-    """What models say about the held-out rows of the first fold, with more hashes, and with fewer training rows.
+    """Errors of held-out rows by models of three sizes, which say what the final model gains over those of folds.
 
-    ``own`` are predictions (rows,) of the model of the fold, which has one part of the hashes and learns from all folds
-    but one. ``wide`` are those of a model with ``n_wide`` of the ``n_folds`` parts of the hashes, and ``few`` those of
-    one that learns from one fold less.
+    ``own`` are those of the models of ``n_folds`` folds, which have one part of the hashes each and learn from all
+    folds but one. Models with two parts of the hashes make the errors ``wide``, and ``few`` if they learn from one fold
+    less. The rows are the first ones of all held-out rows.
     """
 
     own: Array
     wide: Array
     few: Array
-    n_wide: int
     n_folds: int
 
-    def gain(self, y: Array, weights: Array, others: Array, share: float, *, trees_apart: bool) -> float:
-        """Return the factor of errors between models of folds and the final model, 1 if that is no better.
+    def gain(self, units: Array, weights: Array) -> float:
+        """Return the factor of scores between models of folds and the final model, 1 if that is no better.
 
-        ``others`` is what the trees add to predictions, with their ``share``. The variance that hashes add to a
-        prediction is inversely proportional to their number, so two numbers give the squared error of all hashes. A
-        power of the number of training rows is fitted to two errors; it is that of the kernel machine, which stands for
-        trees, too, unless these learn from other rows.
+        Scores are errors times the ``units`` of held-out rows. The variance that hashes add to a prediction is
+        inversely proportional to their number, so two numbers give the squared score with all hashes. A power of the
+        number of training rows is fitted to two scores.
         """
-
-        def size(predicted: Array, with_trees: bool = True) -> float:
-            found = (1 - share) * predicted + others if with_trees else predicted
-            return float(np.average(np.abs(y - found), weights=weights))
-
-        own, wide = size(self.own), size(self.wide)
-        before, after = size(self.few, trees_apart), size(self.own, trees_apart)
-        if not own > 0 or not before > 0:
+        units, weights, n = units[: len(self.own)], weights[: len(self.own)], self.n_folds
+        own, wide, few = (float(np.average(np.abs(part) * units, weights=weights)) for part in self[:3])
+        if not min(own, wide, few) > 0:
             return 1.0
-        n, part = self.n_folds, self.n_wide
-        by_hashes = 1 - (1 - (wide / own) ** 2) * (1 - 1 / n) / (1 - 1 / part)
-        by_rows = (after / before) ** float(np.log(n / (n - 1)) / np.log((n - 1) / (n - 2)))
+        by_hashes = 1 - (1 - (wide / own) ** 2) * (1 - 1 / n) / (1 - 1 / 2)
+        by_rows = (wide / few) ** float(np.log(n / (n - 1)) / np.log((n - 1) / (n - 2)))
         return float(np.clip(np.sqrt(max(by_hashes, 0.0)) * by_rows, LEAST_GAIN, 1.0))
 
 

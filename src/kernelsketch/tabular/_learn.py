@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from itertools import islice
 from typing import Any, NamedTuple
@@ -45,6 +45,7 @@ from ._effort import (
 )
 from ._features import Features
 from ._goals import Goal
+from ._interrupts import StoppedError
 from ._intervals import Curve, Intervals
 from ._neighbors import Errors
 from ._root_link import RootLink
@@ -57,6 +58,8 @@ from ._trees import Trees
 from ._view_fit import plain_views, union_of_views, weighted_views
 from ._views import Views
 from ._weights import targets_of
+
+CURVE_ROWS = 200  # held out, that say what the final model gains; with fewer rows coverage varies more
 
 
 class Learned(NamedTuple):
@@ -78,6 +81,17 @@ class Learned(NamedTuple):
     link: RootLink | None = None
     intervals: Intervals | None = None  # None if there are no held-out rows
     errors: Errors | None = None
+
+
+class Grown(NamedTuple):
+    """Predictions (rows, 1) for the held-out rows of the first folds, by kernel machines with two parts of the hashes.
+
+    ``few`` are those of models that learn from the folds ``fewer``, which have one part of the rows less.
+    """
+
+    wide: Array
+    few: Array
+    fewer: list[Fold]
 
 
 class Learner:
@@ -161,8 +175,11 @@ class Learner:
         )
         model = self._linear(self._effort.n_components, views.widths)
         codes = self._codes(model, views)
-        test = np.concatenate([fold.test for fold in folds])
+        self._clock.interrupts.begin()
         values = self._held_out(members, codes, folds, labels, weights)
+        if (scored := self._effort.n_scored_folds) is not None:
+            folds = [*folds[:scored], *(fold._replace(test=fold.test[:0]) for fold in folds[scored:])]
+        test = np.concatenate([fold.test for fold in folds])
         numbers = np.repeat(np.arange(len(folds)), [len(fold.test) for fold in folds])
         counts = weights[test] if self._sample_weight is None else self._sample_weight[test]
         if self._sample_weight is None and self._is_class:
@@ -170,7 +187,7 @@ class Learner:
         copied = None if self._copies is None else self._copies.rows[test]
         chosen = self._choose(values, labels[test], weights[test], counts, numbers, copied)
         C, predicted, calibration, crossed = chosen
-        curve = None if self._repeats else self._curve(members, codes, folds, C, values)
+        grown = None if self._repeats else self._grown(members, codes, folds, C)
         link = calibration if isinstance(calibration, RootLink) else None
         model = self._fit(model.set_params(C=C), codes, calibration if link is None else None)
         del codes
@@ -201,7 +218,11 @@ class Learner:
         if self._repeats:
             return found
         errors = Errors(self._rows[test], crossed.errors, labels[test], plain.take(test))
-        intervals = self._intervals(errors.features, crossed, curve, predicted, blend, apart is not None)
+        if self._is_class:
+            intervals = Intervals.of_classes(crossed.probabilities, crossed.labels, crossed.weights)
+        else:
+            curve = None if grown is None else self._curve(grown, folds, tree_fit, blend, predicted, labels[test])
+            intervals = Intervals.of_numbers(errors.features, crossed.errors, crossed.weights, numbers, curve)
         return found._replace(intervals=intervals, errors=errors)
 
     def _used(self) -> Array | None:
@@ -405,24 +426,34 @@ class Learner:
         """Return the values of models for the held-out rows of each fold, by each C.
 
         The model of a fold learns from the codes of its own views. The values of C end where those so far are clearly
-        better on the rows that the folds so far hold out.
+        better on the rows that the folds so far hold out. Ctrl-C ends the folds once one of them has a model.
         """
         values: list[list[Array]] = []
         n_Cs, of_views = len(self._effort.Cs), views_of(codes.hasher, codes.n_features)
         scored: list[list[Array]] = [[] for _ in range(n_Cs)]  # losses of the held-out rows so far, by C
-        begun = self._clock.elapsed
+        begun, interrupts = self._clock.elapsed, self._clock.interrupts
+        n_scored = self._effort.n_scored_folds or len(folds)
         for number, (views, fold) in enumerate(zip(members, folds, strict=True)):
             theirs = of_views[number * len(views.names) : (number + 1) * len(views.names)]
             hashes = slice(theirs[0].hashes.start, theirs[-1].hashes.stop)
-            if len(fold.test) == 0:
+            if number < n_scored and any(values) and interrupts.noted():
+                n_scored = number
+            if len(fold.test) == 0 or number >= n_scored:
                 values.append([])
                 continue
             model = self._linear(hashes.stop - hashes.start, views.widths)
             own = part_of_codes(codes, hashes, views.widths)
-            report = self._report(f"fold {number + 1} of {len(folds)}")
             so_far = np.concatenate([weights[earlier.test] for earlier in folds[: number + 1]])
             of_Cs: list[Array] = []
-            with ignored_scales():
+            tell = self._report(f"fold {number + 1} of {len(folds)}")
+
+            def report(event: FitProgress, of_Cs: list[Array] = of_Cs, tell: Any = tell) -> None:
+                if tell is not None:
+                    tell(event)
+                if of_Cs or any(values):
+                    interrupts.check()
+
+            with ignored_scales(), suppress(StoppedError):
                 path = held_out_values(
                     model, own, self._learned, fold, self._effort.Cs, self._sample_weight, report=report
                 )
@@ -438,8 +469,19 @@ class Learner:
                     if can_stop and last_is_clearly_worse(scored[: len(of_Cs)], so_far):
                         n_Cs = len(of_Cs) - 1
                         break
+                    if len(of_Cs) < n_Cs:
+                        interrupts.check()
+            if len(of_Cs) < n_Cs:  # interrupted
+                n_scored = number if any(values) else number + 1
+                if n_scored == number:
+                    of_Cs = []
+                else:
+                    n_Cs = len(of_Cs)
+                    self._effort = replace(self._effort, Cs=tuple(sorted(self._effort.Cs)[:n_Cs]))
             values.append(of_Cs)
             self._say(f"fold {number + 1} of {len(folds)}, {self._clock.elapsed:.1f} s")
+        if n_scored < len(folds):
+            self._effort = replace(self._effort, n_scored_folds=n_scored)
         width = max(part[0].shape[1] for part in values if part)
         return [[of_C.reshape(-1, width) for of_C in part[:n_Cs]] or [np.zeros((0, width))] * n_Cs for part in values]
 
@@ -552,48 +594,50 @@ class Learner:
         held_out = CrossFitted(crossed, labels, weights, folds, is_class=self._is_class, **given)
         return float(Cs[best]), of_best, calibration, held_out
 
-    def _curve(
-        self, members: list[Views], codes: PackedCodes, folds: list[Fold], C: float, values: list[list[Array]]
-    ) -> Curve | None:
-        """Return what further models say about the rows that the first fold holds out, or None if it holds out none."""
-        n, at = len(folds), int(np.flatnonzero(np.sort(np.asarray(self._effort.Cs)) == C)[0])
-        n_wide = (n + 1) // 2
+    def _grown(self, members: list[Views], codes: PackedCodes, folds: list[Fold], C: float) -> Grown | None:
+        """Return what larger models say about the rows that some folds hold out, or None where that says too little.
+
+        These are the first folds, until they hold out enough rows. Each gets the hashes of a neighbor as well.
+        """
+        n = len(folds)
         if not self._goal.is_usual_loss or n < 3 or not all(len(fold.test) for fold in folds):
             return None
         if self._together is not None and self._together.is_time:
             return None  # the folds differ in their rows
-        if np.count_nonzero(folds[0].train & folds[1].train & (self._counted() > 0)) < 2:
-            return None
+        every, wide, few, fewer = views_of(codes.hasher, codes.n_features), list[Array](), list[Array](), list[Fold]()
+        for number, fold in enumerate(folds):
+            first = min(number, n - 2)  # of two parts of the hashes that stand side by side
+            neighbor = folds[first + 1 if first == number else first]
+            fewer.append(Fold(fold.train & neighbor.train, fold.test))
+            if np.count_nonzero(fewer[-1].train & (self._counted() > 0)) < 2:
+                return None
+            widths = [width for part in members[first : first + 2] for width in part.widths]
+            theirs = every[first * len(members[0].names) : (first + 2) * len(members[0].names)]
+            hashes = slice(theirs[0].hashes.start, theirs[-1].hashes.stop)
+            model, own = self._linear(hashes.stop - hashes.start, widths), part_of_codes(codes, hashes, widths)
+            for predicted, some in ((wide, fold), (few, fewer[-1])):
+                with ignored_scales():
+                    predicted.append(next(held_out_values(model, own, self._y, some, [C], self._sample_weight)))
+            if sum(map(len, wide)) >= CURVE_ROWS:
+                break
+        return Grown(np.concatenate(wide), np.concatenate(few), fewer)
 
-        def predicted(views: list[Views], fold: Fold) -> Array:
-            widths = [width for part in views for width in part.widths]
-            theirs = views_of(codes.hasher, codes.n_features)[: len(widths)]
-            own = part_of_codes(codes, slice(0, theirs[-1].hashes.stop), widths)
-            model = self._linear(theirs[-1].hashes.stop, widths)
-            with ignored_scales():
-                return next(held_out_values(model, own, self._y, fold, [C], self._sample_weight))[:, 0]
-
-        wide = predicted(members[:n_wide], folds[0])
-        few = predicted(members[:1], Fold(folds[0].train & folds[1].train, folds[0].test))
-        return Curve(values[0][at][:, 0], wide, few, n_wide, n)
+    def _curve(
+        self, grown: Grown, folds: list[Fold], tree_fit: TreeFit, blend: Blend, predicted: Array, y: Array
+    ) -> Curve:
+        """Return the errors of blends of models of folds, and of larger ones, with targets of held-out rows."""
+        rows = slice(len(grown.wide))
+        by_trees = blend.predicted[rows] - (1 - blend.share) * predicted[rows]  # times their share
+        fewer = by_trees
+        if blend.n_trees and (of_fewer := tree_fit.by_fewer_rows(blend, grown.fewer)) is not None:
+            fewer = blend.share * of_fewer
+        wide, few = (1 - blend.share) * grown.wide + by_trees, (1 - blend.share) * grown.few + fewer
+        own, wide, few = (y[rows] - part[:, 0] for part in (blend.predicted[rows], wide, few))
+        return Curve(own, wide, few, len(folds))
 
     def _counted(self) -> Array:
         """Return how much each row counts."""
         return counted_rows(self._y, self._sample_weight, self._class_weight, has_classes=self._is_class)
-
-    def _intervals(
-        self, features: Features, crossed: CrossFitted, curve: Curve | None, predicted: Array, blend: Blend, apart: bool
-    ) -> Intervals:
-        """Return what held-out rows say about the errors of predictions."""
-        if self._is_class:
-            return Intervals.of_classes(crossed.probabilities, crossed.labels, crossed.weights)
-        gain = 1.0
-        if curve is not None:
-            rows = slice(len(curve.own))
-            others = blend.predicted[rows, 0] - (1 - blend.share) * predicted[rows, 0]
-            y, weights = crossed.labels[rows], crossed.weights[rows]
-            gain = curve.gain(y, weights, others, blend.share, trees_apart=apart)
-        return Intervals.of_numbers(features, crossed.errors, crossed.weights, crossed.folds, gain)
 
     def _fit(self, model: Any, codes: PackedCodes, calibration: Any) -> Any:
         with ignored_scales():

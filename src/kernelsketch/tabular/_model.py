@@ -6,6 +6,7 @@ scikit-learn.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -22,6 +23,7 @@ from ._root_link import RootLink
 from ._trees import Trees
 from ._views import Views
 
+LARGEST = float(np.finfo(np.float64).max)
 BATCH_BYTES = 1 << 22  # per thread, of the columns of views that a prediction holds at a time: they stay in the cache
 
 
@@ -93,11 +95,22 @@ class TableModel:
             return self.classes[decided_classes(values)]
         return self.unscaled(values[:, 0])
 
+    def answer(self, values: Array) -> Any:
+        """Return the label or number of the values of a single row, as ``answers`` does, without arrays."""
+        if self.classes is None:
+            try:
+                number = math.ldexp(values.item(), self.exponent)
+            except OverflowError:
+                number = math.copysign(math.inf, values.item())
+            return np.float64(min(max(number, -LARGEST), LARGEST))
+        if self.threshold is None and values.size == 1:
+            return self.classes[int(values.item() > 0)]
+        return self.answers(values)[0]
+
     def unscaled(self, values: Array) -> Array:
         """Return predictions in the units of the targets; those beyond the largest number are that number."""
-        most = np.finfo(np.float64).max
         with np.errstate(over="ignore"):
-            return np.clip(np.ldexp(values, self.exponent), -most, most)
+            return np.clip(np.ldexp(values, self.exponent), -LARGEST, LARGEST)
 
     def probabilities(self, values: Array) -> Array:
         """Return the probabilities of the classes for decision values."""

@@ -115,16 +115,29 @@ class TablePredictor(Predictor):
         return table_header(self._model, ready_table(self._model), name)
 
     def to_onnx(self) -> bytes:
-        """Raise an error: models of tables can be exported to C, but not to ONNX."""
-        raise InputError(
-            "a model of tables cannot be exported to ONNX: export it to C, or fit a GCWSClassifier or GCWSRegressor to "
-            "columns of numbers."
-        )
+        """Return the predictor as an ONNX model with one input per column. It needs the extra ``onnx``.
+
+        An input has the name of its column and the shape (rows, 1). Numbers are float64, NaN where one is missing;
+        dates are seconds since 1970 in float64; categories are texts, empty where one is missing. Columns that the
+        model does not use are no inputs. A classifier has the outputs ``label`` and ``probabilities``, a regressor
+        ``prediction``. Predicted numbers are equal to the last bit. Probabilities and counts differ by rounding,
+        because exponentials and logarithms are those of the runtime. Free text cannot be exported.
+
+        Returns
+        -------
+        content : bytes
+        """
+        from ._onnx import table_graph
+
+        return table_graph(self._model, ready_table(self._model))
 
     def _is_row(self, X: Any) -> bool:
         if isinstance(X, (list, tuple)):
             return len(X) > 0 and not any(isinstance(value, (dict, list, tuple, np.ndarray)) for value in X)
         return isinstance(X, dict) or is_row(X)
+
+    def _answer(self, values: Array) -> Any:
+        return self._model.answer(values)
 
     def _values(self, X: Any) -> Array:
         row = self._single(X)

@@ -24,6 +24,7 @@ from ._notation import reader_of
 from ._read import OBJECT, read_column
 from ._values import TRUTH, category_text, is_missing_text, plain_value
 
+UNSEEN = "\N{REPLACEMENT CHARACTER}\n a name that no category has"
 KINDS = (None, NUMBER, DATE, CATEGORY)  # by their numbers in RowColumn
 
 
@@ -94,6 +95,25 @@ class RowPlan:
         shape = means.shape[1] * means.shape[2]
         found = [np.full(shape, np.nan) if level is None else means[level].ravel() for level in levels]
         return np.concatenate([own, np.array(found)], axis=1), positions
+
+    def table(self, i: int) -> tuple[list[str], Array, Array]:
+        """Return the known categories of a column, and the numbers and positions of a gap, of these, and of others.
+
+        The categories are sorted by their bytes in UTF-8.
+        """
+        column, (unseen, place) = self.columns[i], self.read(i, UNSEEN)
+        rows: dict[str, tuple[Array, int]] = {
+            text: (column.numbers[row], int(column.positions[row]))
+            for text, row in column.known.items()
+            if isinstance(text, str) and text
+        }
+        for text in (change(name) for name in TRUTH for change in (str.lower, str.title, str.upper)):
+            if text not in rows and (found := self.read(i, text)) != (unseen, place):
+                rows[text] = found
+        names = sorted(rows, key=lambda text: text.encode("utf-8", "surrogatepass"))
+        found = [(column.numbers[0], column.positions[0]), *(rows[name] for name in names), (unseen, place)]
+        numbers = np.array([own for own, _ in found], np.float64).reshape(len(found), len(column.targets))
+        return names, numbers, np.array([position for _, position in found], np.int32)
 
     def read(self, i: int, value: Any) -> Any:
         """Return a number, the microseconds of a date, None if it is missing, or a category's numbers and position."""

@@ -27,6 +27,7 @@ from ._teacher import matrix_of_targets
 from ._weights import small_seed_of
 
 LEAST_BUDGET = 1e-3  # seconds, of an output for which no time is left
+LEAST_EFFORT = {"effort": "quick", "budget": LEAST_BUDGET, "on_interrupt": "raise"}
 OF_EACH = {  # attributes and properties of a fitted model that each output has
     *("columns_", "feature_importances_", "effort_", "model_", "trees_share_"),
     *("held_out_error_", "held_out_scores_", "threshold_"),
@@ -76,6 +77,7 @@ PRIVATE = {
     "_intervals",
     "_exponent",
     "_background",
+    "_ended_early",
     "_scored",
     "_loss",
     "_link",
@@ -115,25 +117,30 @@ class SeveralOutputs:
     def _fit_outputs(
         self, X: Any, Y: Array, sample_weight: Any, groups: Any, time: Any, progress: Callable[[str], None] | None
     ) -> None:
-        """Fit an estimator to each column of Y. A budget is shared: each output gets its part of what is left."""
+        """Fit an estimator to each column of Y. A budget is shared: each output gets its part of what is left.
+
+        After Ctrl-C that is to keep what there is, the outputs that are left get a model of the least effort.
+        """
         model: Any = self
         named = isinstance(groups, str) or isinstance(time, str)  # maybe a column that is dropped
         table = read_table(X, None if named else dropping(model.drop))
         seed, clock = small_seed_of(model.random_state), Clock(model.budget)
         say = model._reporter(progress)
         fitted: list[Any] = []
+        given, ended = {name: getattr(model, name) for name in ("effort", "budget", "on_interrupt")}, False
         for i, y in enumerate(Y.T):
             say(f"output {i + 1} of {Y.shape[1]}")
             one = clone(model).set_params(random_state=seed)
-            if model.budget is not None:
+            if ended:
+                one.set_params(**LEAST_EFFORT)
+            elif model.budget is not None:
                 one.set_params(budget=max(LEAST_BUDGET, clock.left / (Y.shape[1] - i)))
             with warnings.catch_warnings():
                 if i:
                     warnings.simplefilter("ignore", ColumnWarning)  # the first output gave it
                 one.fit(table, np.ascontiguousarray(y), sample_weight, groups=groups, time=time, progress=progress)
-            if model.budget is not None:
-                one.set_params(budget=model.budget)
-            fitted.append(one)
+            ended = ended or one._ended_early
+            fitted.append(one.set_params(**given))
         self._forget()
         self._set_outputs(fitted)
 

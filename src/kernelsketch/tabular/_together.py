@@ -1,7 +1,8 @@
 """``Together``: rows that belong together, by ``groups`` or ``time``, and the folds and samples that respect it.
 
-Rows of one group are held out together. With time, each fold trains on earlier rows than it holds out: the first half
-of the rows only trains, and each fold holds out the next part of the other half.
+Rows of one group are held out together. So are copies of a row, which samplers of rare classes and bootstraps make.
+With time, each fold trains on earlier rows than it holds out: the first half of the rows only trains, and each fold
+holds out the next part of the other half.
 """
 
 from __future__ import annotations
@@ -11,12 +12,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._array import Array
+from .._mix import mix64
 from ..exceptions import InputError, InputTypeError, Setting
 from ..linear import Fold
+from ._features import Features
 from ._frame import CATEGORY, Column, Table
 from ._read import read_table
 from ._values import category_text
 
+COPIES_SHARE = 0.05  # of the rows, from which on copies are held out together
+FEWEST_DIFFERENT, ONCE_SHARE = 50, 0.25  # different rows, and the share of them that occurs once
+UNIQUE_SHARE = 0.5  # of the different rows, which have numbers of their own if equal rows are no chance
 LATE_SHARE = 0.2  # of the rows of a large table: trees learn from earlier ones before they are chosen
 
 
@@ -63,10 +69,39 @@ class Together(NamedTuple):
             raise InputError(Setting(name), f" has only one {what}: pass rows of several, or leave {name} out.")
         return cls(name == "time", numbers.astype(np.int64))
 
-    def one_of_each(self) -> Array:
-        """Return flags of the first row of each group."""
+    @classmethod
+    def of_copies(cls, features: Features, levels: Array | None, y: Array) -> Together | None:
+        """Return the groups of equal rows with equal targets, or None if there are few, or chance may explain them.
+
+        In a table of few categories rows are equal by chance, and new rows will be equal to them as well. Rows are
+        copies where most of the different rows, and these, have two numbers that no different row has, and others occur
+        once.
+        """
+        keys = np.zeros(len(y), np.uint64)
+        columns = [*features.numbers.T, *features.positions.T, *(() if levels is None else levels.T)]
+        for column in [*columns, np.unique(y, return_inverse=True)[1]]:
+            whole = column + 0.0  # also of -0.0
+            whole[np.isnan(whole)] = np.nan  # with one pattern of bits
+            keys = mix64((keys + np.uint64(1)) ^ whole.view(np.uint64))
+        _, first, numbers, sizes = np.unique(keys, return_index=True, return_inverse=True, return_counts=True)
+        few = len(first) < FEWEST_DIFFERENT or len(y) - len(first) < COPIES_SHARE * len(y)
+        if few or np.mean(sizes == 1) < ONCE_SHARE:
+            return None
+        own = np.zeros(len(first), np.int64)  # columns with a number that no different row has
+        for column in features.numbers.T:
+            _, which, counts = np.unique(column[first], return_inverse=True, return_counts=True)
+            own += (counts[which] == 1) & ~np.isnan(column[first])
+        alone = own >= 2
+        if np.mean(alone) < UNIQUE_SHARE or (sizes - 1)[alone].sum() < COPIES_SHARE * len(y):
+            return None
+        numbers = np.where(alone[numbers], numbers, len(first) + np.arange(len(y)))
+        return cls(False, numbers.astype(np.int64))
+
+    def one_of_each(self, used: Array | None = None) -> Array:
+        """Return flags of the first row of each group, of the used ones."""
         found = np.zeros(len(self.numbers), bool)
-        found[np.unique(self.numbers, return_index=True)[1]] = True
+        rows = np.flatnonzero(~found if used is None else used)
+        found[rows[np.unique(self.numbers[rows], return_index=True)[1]]] = True
         return found
 
     def take(self, rows: Array) -> Together:

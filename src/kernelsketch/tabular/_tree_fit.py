@@ -32,6 +32,7 @@ from ._boosting import (
 from ._effort import APART, END_SHARE, Clock, Effort
 from ._features import Features
 from ._goals import Goal
+from ._interrupts import StoppedError
 from ._scores import CrossFitted
 from ._tree_losses import TreeLoss
 from ._trees import Trees
@@ -82,9 +83,38 @@ class TreeFit:
         shares: a mean varies less. Predictions of numbers gain more from all rows, and trees of many classes would take
         too long. Trees of very many rows apart stay alone.
         """
+        if self._clock.interrupts.noted():
+            self.effort = replace(self.effort, n_trees=0)
         features = self._features.shape[1]
         if self.effort.n_trees == 0 or not can_grow(features, self._labels, self._weights, self._is_class):
             return Blend((), 0, 0.0, predicted), None
+        try:
+            sizes, blend, alone = self._blend(folds, predicted, crossed)
+        except StoppedError:  # before the first trees of the blend
+            self.effort = replace(self.effort, n_trees=0)
+            return Blend((), 0, 0.0, predicted), None
+        if not blend.n_trees:
+            return blend, None
+        if alone:
+            return blend, mean_trees(blend.boosts, [1.0], blend.n_trees)
+        leaves, of_folds = blend.boosts[0].leaves, blend.boosts if self._n_classes == 2 else ()
+        for boost in [boost for boosts in sizes for boost in boosts]:
+            boost.finish()  # the trees of all rows need the memory
+        try:
+            if not self.effort.final_trees:
+                raise StoppedError
+            final = self._boosting(np.ones(len(self._labels), bool)).of_size(leaves)
+            final.grow(blend.n_trees)
+        except StoppedError:
+            self.effort = replace(self.effort, final_trees=False)
+            return blend, mean_trees(blend.boosts, [1 / len(blend.boosts)] * len(blend.boosts), blend.n_trees)
+        shares = [0.5 / len(of_folds)] * len(of_folds) + [0.5] if of_folds else [1.0]
+        return blend, mean_trees([*of_folds, final], shares, blend.n_trees)
+
+    def _blend(
+        self, folds: list[Fold], predicted: Array, crossed: CrossFitted
+    ) -> tuple[list[list[Boosting]], Blend, bool]:
+        """Return the boostings of all sizes, the best blend, and whether its trees stay without those of all rows."""
         held_out: list[Array | Features]
         if self._apart is None:
             held_out = [self._features.take(fold.test) for fold in folds]
@@ -94,7 +124,6 @@ class TreeFit:
         else:
             held_out = [self._features.take(self._apart.sample[np.concatenate([fold.test for fold in folds])])]
             sizes = [[self._boosting(self._take_apart(self._apart))]]
-        n_rows = len(self._labels)
         n_counted = int(np.count_nonzero(self._weights))
         alone = (
             self._apart is not None and not self._apart.is_time and n_counted >= MANY_TIMES * len(self._apart.sample)
@@ -107,22 +136,23 @@ class TreeFit:
             crossed.blend_weights,
             most=self.effort.n_trees,
             is_class=self._is_class,
-            may_go_on=self._room(sizes, alone),
+            may_go_on=self._may_go_on(sizes, alone),
             watch=crossed.add_trees,
             loss_of=self._goal.blend_loss,
             losses_of_rows=self._goal.loss_of_rows,
         )
-        if not blend.n_trees:
-            return blend, None
-        if alone:
-            return blend, mean_trees(blend.boosts, [1.0], blend.n_trees)
-        leaves, of_folds = blend.boosts[0].leaves, blend.boosts if self._n_classes == 2 else ()
-        for boost in [boost for boosts in sizes for boost in boosts]:
-            boost.finish()  # the trees of all rows need the memory
-        final = self._boosting(np.ones(n_rows, bool)).of_size(leaves)
-        final.grow(blend.n_trees)
-        shares = [0.5 / len(of_folds)] * len(of_folds) + [0.5] if of_folds else [1.0]
-        return blend, mean_trees([*of_folds, final], shares, blend.n_trees)
+        return sizes, blend, alone
+
+    def by_fewer_rows(self, blend: Blend, folds: list[Fold]) -> Array | None:
+        """Return what trees of other folds, like those of the blend, predict for held-out rows; None for rows apart."""
+        if self._apart is not None:
+            return None
+        found = []
+        for fold in folds:
+            boost = self._boosting(fold.train).of_size(blend.boosts[0].leaves)
+            boost.grow(blend.n_trees)
+            found.append(boost.predict(self._features.take(fold.test)))
+        return np.concatenate(found)
 
     def _boosting(self, rows: Array) -> Boosting:
         return Boosting(
@@ -135,6 +165,7 @@ class TreeFit:
             leaves=LEAVES[0] if self._apart is None else MANY_LEAVES,
             rate=RATE if self._apart is None else MANY_RATE,
             loss=TreeLoss.of(self._goal),
+            check=self._clock.interrupts.check,
         )
 
     @cached_property
@@ -192,6 +223,18 @@ class TreeFit:
     def _left(self) -> float:
         """Seconds that are left for trees."""
         return self._clock.left - END_SHARE * self._clock.budget
+
+    def _may_go_on(self, sizes: list[list[Boosting]], alone: bool) -> Callable[[int], bool]:
+        """Return a function that says whether trees may grow up to a number: in the budget, and before Ctrl-C."""
+        in_time = self._room(sizes, alone)
+
+        def may_go_on(size: int) -> bool:
+            if self._clock.interrupts.noted():
+                self.effort = replace(self.effort, n_trees=size - STEP)
+                return False
+            return in_time(size)
+
+        return may_go_on
 
     def _room(self, sizes: list[list[Boosting]], alone: bool) -> Callable[[int], bool]:
         """Return a function that says whether the budget has room for trees up to a number, in folds and finally."""

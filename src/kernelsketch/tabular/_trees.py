@@ -82,6 +82,14 @@ class Trees:
             )
         return processor_for(threads=threads).trees_decide(features, self.arrays)
 
+    def shapley(self, features: Array, background: Array, owners: Array, n_columns: int, threads: int = 1) -> Array:
+        """Return exact Shapley values of the sums against background rows, float64 (rows, columns, outputs).
+
+        ``owners`` has the column of each feature. Features of a column change together.
+        """
+        made = processor_for(threads=threads)
+        return made.tree_shapley(features, background, self.arrays, owners.astype(np.int32), n_columns)
+
     @property
     def arrays(self) -> TreeArrays:
         """The trees as back ends take them."""

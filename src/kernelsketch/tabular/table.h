@@ -13,7 +13,7 @@ static inline int ks_known(const ks_column* column, const char* name) {
   if (name == NULL || name[0] == 0) return 0;
   while (low < high) {
     const int middle = (low + high) / 2, order = strcmp(ks_names[column->first_name + middle], name);
-    if (order == 0) return ks_name_rows[column->first_name + middle];
+    if (order == 0) return middle + 1;
     if (order < 0)
       low = middle + 1;
     else

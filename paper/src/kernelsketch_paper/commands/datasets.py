@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from kernelsketch.cli.plugins import ProgressMeter, print_json
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -37,6 +39,8 @@ def datasets(
             "and print the steps for those without an address. An interrupted download is continued.",
         ),
     ] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
     """List the datasets of the paper and some more: sizes, splits, licences, and whether they are on this machine."""
     from rich.console import Console
@@ -45,39 +49,71 @@ def datasets(
 
     if download:
         found = missing(names() if name is None else [name], folder=folder)
-        failed = _downloaded(found)
-        _print_steps(found)
+        with ProgressMeter("downloading", quiet) as meter:
+            failed = _downloaded(found, meter, silent=json)
+        if json:
+            done = [one.name for one in found.to_download if one.name not in failed]
+            by_hand = {one.name: f"{one.page}. {one.by_hand}" for one in found.by_hand}
+            print_json({"downloaded": done, "failed": failed, "by_hand": by_hand, "folder": _cache()})
+        else:
+            _print_steps(found)
         if failed or (name is not None and found.by_hand):
             raise typer.Exit(1)
+        return
+    if json:
+        chosen = names() if name is None else [name]
+        print_json([_facts(entry(one), folder) for one in chosen])
         return
     Console().print(_all(folder) if name is None else _one(entry(name), folder))
 
 
-def _downloaded(found: Missing) -> dict[str, str]:
-    """Download datasets, with a line for each. Return the reasons for those that failed."""
+def _facts(found: Entry, folder: Path | None) -> dict[str, Any]:
+    """Return what is known about a dataset, for JSON."""
+    return {
+        "name": found.name,
+        "title": found.title,
+        "in_paper": found.in_paper,
+        "training_rows": found.n_train,
+        "test_rows": found.n_test,
+        "n_features": found.n_features,
+        "n_classes": found.n_classes,
+        "licence": found.licence,
+        "here": found.is_bundled or _here(found, folder) == "found",
+        "bytes": None if found.remote is None else found.remote.size,
+    }
+
+
+def _downloaded(found: Missing, meter: ProgressMeter, *, silent: bool) -> dict[str, str]:
+    """Download datasets, with a line for each unless ``silent``. Return the reasons for those that failed."""
     from ..data import download_missing
 
     count, number = len(found.to_download), 0
+
+    def say(line: str) -> None:
+        if not silent:
+            print(line, flush=True)
+
     if not count:
         if not found.by_hand:
-            print("There is nothing to download: these datasets are on this machine.")
+            say("There is nothing to download: these datasets are on this machine.")
         return {}
-    print(f"{_datasets(count)} to download, about {_bytes(found.size)}. The downloads go to {_cache()}.", flush=True)
+    say(f"{_datasets(count)} to download, about {_bytes(found.size)}. The downloads go to {_cache()}.")
 
     def show(one: Entry) -> None:
         nonlocal number
         number += 1
         assert one.remote is not None
-        print(f"{number}/{count} {one.name}, about {_bytes(one.remote.size)}", flush=True)
+        say(f"{number}/{count} {one.name}, about {_bytes(one.remote.size)}")
+        meter.show((number - 1) / count, f"{one.name}, {number} of {count}")
 
     try:
         failed = download_missing(found, show)
     except KeyboardInterrupt:
-        print("Stopped. What has arrived is kept; the same command continues from there.")
+        say("Stopped. What has arrived is kept; the same command continues from there.")
         raise typer.Exit(130) from None
-    print(f"{_datasets(count - len(failed))} downloaded, {len(failed)} failed.")
+    say(f"{_datasets(count - len(failed))} downloaded, {len(failed)} failed.")
     for name, reason in failed.items():
-        print(f"failed: {name}: {reason}")
+        say(f"failed: {name}: {reason}")
     return failed
 
 

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kernelsketch.cli.plugins import ProgressMeter, print_json
+
 if TYPE_CHECKING:
-    from rich.console import Console
     from rich.table import Table
 
     from ..report import Report
@@ -32,6 +33,8 @@ def report(
     with_figures: Annotated[
         bool, typer.Option("--figures", help="Also draw the figures as PNG and SVG, with their numbers as CSV.")
     ] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
     """Write the report of the paper's experiments: a web page, its text and its tables."""
     from rich.console import Console
@@ -43,13 +46,21 @@ def report(
 
     console = Console()
     folder = results if out is None else out
-    try:
-        found = write_report(results, folder)
-        drawn = _draw(results, folder / "figures", console) if with_figures else []
-    except OSError as error:
-        raise InputError(
-            f"The report cannot be written to {folder}: {error.strerror or error}. Choose another folder with --out."
-        ) from None
+    with ProgressMeter("writing the report", quiet) as meter:
+        try:
+            found = write_report(results, folder)
+            drawn = _draw(results, folder / "figures", meter) if with_figures else []
+        except OSError as error:
+            raise InputError(
+                f"The report cannot be written to {folder}: {error.strerror or error}. Choose another folder with "
+                "--out."
+            ) from None
+    if json:
+        headlines = [{"value": one.value, "label": one.label, "detail": one.detail} for one in found.headlines]
+        missing = {section.title: section.missing for section in found.sections if section.missing}
+        files = [str(folder / name) for name in FILES]
+        print_json({"title": found.title, "headlines": headlines, "missing": missing, "files": files, "figures": drawn})
+        return
     console.print(_summary(found))
     for name in FILES:
         console.print(Text(str(folder / name)))
@@ -57,19 +68,11 @@ def report(
         console.print(Text(f"{folder / 'figures'}: {len(drawn)} figures"))
 
 
-def _draw(results: Path, folder: Path, console: Console) -> list[str]:
-    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
-
+def _draw(results: Path, folder: Path, meter: ProgressMeter) -> list[str]:
     from ..report import figures
 
-    columns = (TextColumn("{task.description:24}"), BarColumn(), TaskProgressColumn())
-    with Progress(*columns, console=console, transient=True) as bars:
-        bar = bars.add_task("figures")
-
-        def show(name: str, done: int, total: int) -> None:
-            bars.update(bar, description=name, completed=done, total=total)
-
-        return figures(results, folder, progress=show)
+    meter.begin("drawing figures")
+    return figures(results, folder, progress=lambda name, done, total: meter.show(done / max(total, 1), name))
 
 
 def _summary(found: Report) -> Table:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections import Counter
+from collections.abc import Callable
+from contextlib import ExitStack
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kernelsketch.cli.plugins import memory_of
+from kernelsketch.cli.plugins import ProgressMeter, memory_of, print_json
 
 from .._choices import SCALE_NAMES, TARGETS
 
@@ -74,6 +77,8 @@ def reproduce(
     skip_checksum: Annotated[
         bool, typer.Option("--skip-checksum", help="Accept dataset files whose checksum differs from the registry's.")
     ] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
     """Run the paper's experiments. You can interrupt them at any time: finished cells are kept."""
     if quick and full:
@@ -88,7 +93,13 @@ def reproduce(
 
     chosen = "quick" if quick else "full" if full else scale
     console = Console()
-    with Live(console=console, refresh_per_second=2, transient=True) as live:
+    with ExitStack() as stack:
+        if console.is_terminal and not (quiet or as_json):
+            live = stack.enter_context(Live(console=console, refresh_per_second=2, transient=True))
+            show: Callable[[State], None] = lambda state: live.update(_shown(state))  # noqa: E731
+        else:
+            meter = stack.enter_context(ProgressMeter("reproducing", quiet))
+            show = lambda state: meter.show(state.done / max(state.total, 1), _line(state))  # noqa: E731
         try:
             found = run(
                 target.value,
@@ -101,10 +112,10 @@ def reproduce(
                 budget=None if budget is None else 60 * budget,
                 download=download,
                 verify=not skip_checksum,
-                progress=lambda state: live.update(_shown(state)),
+                progress=show,
             )
         except KeyboardInterrupt:
-            console.print(f"Stopped. The finished cells are in {out}; the same command continues from there.")
+            print(f"Stopped. The finished cells are in {out}; the same command continues from there.", file=sys.stderr)
             raise typer.Exit(130) from None
         except KernelsketchError:
             raise
@@ -113,8 +124,29 @@ def reproduce(
                 f"The results cannot be written to {out}: {error.strerror or error}. Choose another folder with --out."
             ) from None
     state = found.state
+    if as_json:
+        print_json(
+            {
+                "done": state.done,
+                "total": state.total,
+                "results": str(out),
+                "out_of_time": state.out_of_time,
+                "other_versions": found.other_versions,
+                "absent": list(found.absent),
+                "stand_ins": list(found.stand_ins),
+                "not_run": found.not_run,
+                "failed": _failures(state),
+            }
+        )
+        if state.failed or state.broken:
+            raise typer.Exit(1)
+        return
     console.print(f"{state.done} of {state.total} cells are done; the results are in {out}.")
-    console.print(f"To make the page and the figures: kernelsketch report --results {out} --figures", highlight=False)
+    console.print(
+        f"To make the page and the figures: kernelsketch report --results {out} --figures",
+        highlight=False,
+        soft_wrap=True,
+    )
     if state.out_of_time:
         console.print("The time budget is used up; the same command continues the run.")
     if found.other_versions:
@@ -145,6 +177,12 @@ def _failures(state: State) -> list[str]:
         f"{dataset}, experiment {experiment}, {n} {'cell' if n == 1 else 'cells'}: {reason}"
         for (dataset, experiment, reason), n in counts.items()
     ]
+
+
+def _line(state: State) -> str:
+    """Return what is running as one line."""
+    running = ", ".join(sorted({f"{cell.experiment} of {cell.dataset}" for cell in state.running}))
+    return f"{state.done} of {state.total} cells" + (f", now {running}" if running else "")
 
 
 def _shown(state: State) -> Table:

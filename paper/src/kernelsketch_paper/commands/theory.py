@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from kernelsketch.cli.plugins import ProgressMeter, print_json
 
 from .._choices import FORMATS
 
@@ -35,42 +37,25 @@ def theory(
         list[str] | None,
         typer.Option("--format", metavar="FORMAT", help="Format of the figures: png or svg. The default is both."),
     ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
     """Check the theorems by simulation, and draw the paper's theory figures with their numbers as CSV."""
-    from time import perf_counter
-
     from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        Progress,
-        TaskProgressColumn,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
 
     from kernelsketch.exceptions import InputError
 
-    from ..simulations import theory_figures
+    from ..simulations import THEORY_FIGURES, theory_figures
 
     console = Console()
     count = min(repetitions, QUICK) if quick else repetitions
     kinds = formats or list(FORMATS)
-    columns = (
-        TextColumn("{task.description:24}"),
-        BarColumn(),
-        TaskProgressColumn(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-    )
-    start = perf_counter()
-    with Progress(*columns, console=console, transient=True) as bars:
-        shown: dict[str, Any] = {}
+    with ProgressMeter("simulating", quiet) as meter:
 
         def show(name: str, done: int, total: int) -> None:
-            if name not in shown:
-                shown[name] = bars.add_task(name, total=total)
-            bars.update(shown[name], completed=done)
+            if name != meter.title:
+                meter.begin(name)
+            meter.show(done / max(total, 1), f"{done:,} of {total:,}")
 
         try:
             found = theory_figures(out, repetitions=count, seed=seed, formats=kinds, n_jobs=threads, progress=show)
@@ -78,9 +63,27 @@ def theory(
             raise InputError(
                 f"The figures cannot be written to {out}: {error.strerror or error}. Choose another folder with --out."
             ) from None
+    if json:
+        names = [figure.name for figure in THEORY_FIGURES]
+        facts = {"repetitions": count, "seed": seed, "folder": str(out), "figures": names, "formats": kinds}
+        print_json({**facts, "errors": _errors(found), "seconds": meter.seconds})
+        return
     console.print(_agreement(found))
     console.print(_summary(out, kinds))
-    console.print(f"{count:,} repetitions, seed {seed}, {perf_counter() - start:.0f} s.")
+    console.print(f"{count:,} repetitions, seed {seed}, {meter.seconds:.0f} s.")
+
+
+def _errors(found: TheorySimulations) -> list[dict[str, float]]:
+    """Return how far the simulated errors are from the theorems: in standard errors for RFF, as a ratio for NRFF."""
+    import numpy as np
+
+    fourier = found.fourier
+    score = np.abs(fourier.rff.score(fourier.rff_theory())).max(axis=1)
+    ratio = (fourier.nrff.mse / fourier.nrff_theory())[:, -1]
+    return [
+        {"rho": float(rho), "gamma": float(gamma), "rff_largest_z": float(z), "nrff_ratio": float(last)}
+        for (rho, gamma), z, last in zip(fourier.panels, score, ratio, strict=True)
+    ]
 
 
 def _agreement(found: TheorySimulations) -> Table:

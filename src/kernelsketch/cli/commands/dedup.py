@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from .._file_roles import FileRole
 from .._option_groups import argument, launcher, option
-from .._options import RunOptions, check_fraction, delimiter_option, json_flag, on_error_option
+from .._options import RunOptions, check_fraction, delimiter_option, document_format, json_flag, on_error_option
 
 
 @dataclass
@@ -17,8 +17,9 @@ class DocumentOptions:
     inputs: list[str] = argument(
         ...,
         "INPUT",
-        "Files of documents, all of one format and with the same columns: JSONL, CSV, TSV, Parquet or Arrow, all but "
-        "Parquet also compressed; or folders of text files.",
+        "Files of documents, all of one format and with the same columns: JSONL, lines of text, CSV, TSV, Parquet or "
+        "Arrow, all but Parquet also compressed; folders of such files, or of text files; or quoted patterns such as "
+        "'part-*.jsonl'.",
         FileRole.READ_WITHOUT_OUTPUTS,
     )
     output: str = option(
@@ -29,7 +30,10 @@ class DocumentOptions:
         role=FileRole.WRITTEN,
         rich_help_panel=None,
     )
-    text: str = option("text", "Field of the text.", metavar="FIELD")
+    format: str | None = document_format()
+    text: str | None = option(
+        None, "Field of the text. By default text; files without fields are read line by line.", metavar="FIELD"
+    )
     id: str | None = option(
         None, "Field of the id, for the other results. By default documents are numbered from 0.", metavar="FIELD"
     )

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 from .._file_roles import FileRole
 from .._option_groups import argument, launcher, option
-from .._options import HashOptions, RowsOptions, input_file, json_flag, output_format, zero_based_output
+from .._options import HashOptions, RowsOptions, SeveralInputs, json_flag, output_format, zero_based_output
 
 
 @dataclass
-class Hash(RowsOptions, HashOptions):
+class Hash(SeveralInputs, RowsOptions, HashOptions):
     """Hash rows by GCWS: k small integers per row. The fraction on which two rows agree estimates their similarity.
 
     Packed codes take k * bits / 8 bytes per row and keep the labels. [bold]train[/bold], [bold]predict[/bold],
@@ -21,7 +21,6 @@ class Hash(RowsOptions, HashOptions):
     file on many machines, can be hashed separately by the same command.
     """
 
-    input: str = input_file()
     output: str = argument(
         ...,
         "OUTPUT",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,19 @@ import typer
 from .._errors import UsageError
 from .._file_roles import FileRole
 from .._option_groups import TYPER_SETTINGS, examples, launcher, option
-from .._options import InputOptions, RowsOptions, check_fraction, input_file, json_flag, on_error_option, text_output
+from .._options import (
+    DOCUMENT_FORMATS,
+    FORMATS,
+    InputOptions,
+    RowsOptions,
+    SeveralInputs,
+    check_fraction,
+    input_file,
+    input_files,
+    json_flag,
+    on_error_option,
+    text_output,
+)
 
 command = typer.Typer(no_args_is_help=True, **TYPER_SETTINGS)
 
@@ -29,34 +41,73 @@ def index_file(role: FileRole) -> Any:
 
 
 @dataclass
+class InputRows(RowsOptions):
+    """How a file of rows or of texts is read."""
+
+    format: str | None = option(
+        None,
+        f"Format of INPUT: {', '.join(FORMATS)}; of texts {', '.join(DOCUMENT_FORMATS)}. By default the ending of the "
+        "name or the first bytes decide.",
+        metavar="FORMAT",
+        choices=(*FORMATS, *(name for name in DOCUMENT_FORMATS if name not in FORMATS)),
+    )
+
+
+@dataclass
 class TextOptions:
     """Which texts of a file become rows."""
 
     panel = "Texts"
     text: str | None = option(
         None,
-        "Take the texts of this field of JSONL, CSV, Parquet or Arrow as rows of shingles. For a folder of text files "
-        "pass text.",
+        "Take the texts of this field of JSONL, CSV, Parquet or Arrow as rows of shingles. With --format lines each "
+        "line is a text, and of a folder each file.",
         metavar="FIELD",
+    )
+    id: str | None = option(
+        None,
+        "Field or column of the id of each text or row, which is no feature. Answers then have ids instead of row "
+        "numbers.",
+        metavar="FIELD",
+        rich_help_panel=InputOptions.panel,
     )
     on_error: str | None = on_error_option(
         None,
-        "What to do with a record without a text, with --text: stop, or skip it. A skipped record is counted, and no "
-        "row is similar to it. By default stop.",
+        "What to do with a record without a text: stop, or skip it. A skipped record is counted, and no row is similar "
+        "to it. By default stop.",
     )
+
+    @property
+    def takes_texts(self) -> bool:
+        """Whether an option says that the file has texts."""
+        return self.text is not None or getattr(self, "format", None) in ("jsonl", "lines")
 
     def check_texts(self) -> None:
         """Refuse options of texts for rows of numbers, and the other way round."""
-        if self.text is None:
-            if getattr(self, "ngram", None) is not None:
-                raise UsageError("--ngram applies to texts: pass --text too.")
-            if self.on_error is not None:
-                raise UsageError("--on-error applies to records without a text: pass --text too.")
-            return
-        for name in ("format", "label", "n_features", "header", "zero_based", "text_labels"):
+        if self.takes_texts:
+            self.check_no_numbers()
+        else:
+            self.check_no_texts("name their field with --text, or pass --format jsonl or lines")
+
+    def check_no_texts(self, advice: str) -> None:
+        """Refuse options of texts; rows of numbers that are indexed may have ids too."""
+        for field in fields(NewTextOptions):
+            if field.name != "id" and getattr(self, field.name, None) not in (None, False):
+                raise UsageError(f"--{field.name.replace('_', '-')} applies to texts: {advice}.")
+
+    def check_no_numbers(self) -> None:
+        """Refuse options of rows of numbers."""
+        for name in ("label", "drop", "n_features", "header", "zero_based", "text_labels", "encoding"):
             if getattr(self, name) != getattr(InputOptions, name):
                 option = "header/--no-header" if name == "header" else name.replace("_", "-")
                 raise UsageError(f"--{option} applies to rows of numbers, and --text takes texts: pass one of them.")
+        if len(getattr(self, "inputs", ["one"])) > 1:
+            raise UsageError("an index of texts takes one file or folder: join the files, or put them into a folder.")
+        format = getattr(self, "format", None)
+        if format not in (None, *DOCUMENT_FORMATS):
+            raise UsageError(
+                f"--format {format} is a format of rows of numbers, and --text takes texts: leave one of them out."
+            )
 
 
 @dataclass
@@ -64,7 +115,19 @@ class NewTextOptions(TextOptions):
     """How texts become rows."""
 
     panel = "Texts"
-    ngram: int | None = option(None, "Number of words per shingle, with --text. By default 5.", min=1)
+    ngram: int | None = option(
+        None, "Number of words or characters per shingle. Use fewer for short texts. By default 5.", min=1
+    )
+    analyzer: str | None = option(
+        None, "Shingles of words or of characters. By default word.", choices=("word", "char")
+    )
+    weight: str | None = option(
+        None,
+        "Weight of a shingle that occurs c times; idf is c times the inverse document frequency, for which a file is "
+        "read twice. By default count.",
+        choices=("count", "binary", "log", "idf"),
+    )
+    normalize: bool = option(False, "Bring texts into the normal form NFKC of Unicode.")
 
 
 @dataclass
@@ -105,19 +168,30 @@ class IndexOptions:
     codes_only: bool = option(False, "Do not store the rows. The index is smaller, and similarities are estimates.")
 
 
+KEYWORDS: dict[str, Any] = {"ngram": 1, "analyzer": "word", "weight": "idf", "heavy_fraction": 1.0}
+
+
 @dataclass
-class Build(RowsOptions, HashOptions, IndexOptions, NewTextOptions):
-    """Build an index of the rows of a file. Rows are numbered from 0.
+class Build(SeveralInputs, InputRows, HashOptions, IndexOptions, NewTextOptions):
+    """Build an index of the rows of files. Rows are numbered from 0, and have the ids of --id if it is given.
 
     The index is built in memory. Unless you pass --codes-only, it stores the rows too: as bytes if all values are
     integers from 0 to 255, otherwise as float32. A label column is not part of a row: name it with --label.
     """
 
-    input: str = input_file(FileRole.READ_WITHOUT_OUTPUTS)
+    inputs: list[str] = input_files(FileRole.READ_WITHOUT_OUTPUTS)
     index: Path = index_file(FileRole.WRITTEN)
+    keywords: bool = option(
+        False,
+        "Make an index to search texts by their words, in which rare words count most. It stands for --ngram 1 "
+        "--weight idf --heavy-fraction 1.",
+        rich_help_panel="Texts",
+    )
     json: bool = json_flag()
 
     def __post_init__(self) -> None:
+        if self.keywords:
+            self._take_keywords()
         if self.heavy_fraction is not None and self.recall is not None:
             raise UsageError(
                 "--heavy-fraction and --recall exclude each other: --recall chooses the heavy fraction itself."
@@ -129,6 +203,21 @@ class Build(RowsOptions, HashOptions, IndexOptions, NewTextOptions):
         check_fraction("--heavy-fraction", self.heavy_fraction)
         check_fraction("--recall", self.recall, below=True)
         self.check_texts()
+
+    def _take_keywords(self) -> None:
+        """Set the options that --keywords stands for."""
+        if not self.takes_texts:
+            raise UsageError(
+                "--keywords applies to texts: name their field with --text, or pass --format jsonl or lines."
+            )
+        for name, value in KEYWORDS.items():
+            if getattr(self, name) not in (None, value):
+                shown = f"{value:g}" if isinstance(value, float) else value
+                raise UsageError(
+                    f"--keywords stands for --{name.replace('_', '-')} {shown}: leave one of them out, or pass the "
+                    "options one by one."
+                )
+            setattr(self, name, value)
 
 
 @dataclass
@@ -151,17 +240,27 @@ class SearchOptions:
 
 
 @dataclass
-class Query(RowsOptions, SearchOptions, TextOptions):
-    """Find the nearest indexed rows of each row of a file.
+class Query(InputRows, SearchOptions, TextOptions):
+    """Find the nearest indexed rows of each row of a file, or the indexed texts that are most similar to new ones.
 
     The output has a header and one line per neighbour, with tabs between the number of the row, the number of the
-    neighbour and their similarity. The similarity is exact unless the index was built with --codes-only. The file of
-    the index is memory-mapped, so parts that the queries do not need are not read.
+    neighbour and their similarity. With --id, rows have their ids; neighbours have those of the index. The similarity
+    is exact unless the index was built with --codes-only. The file of the index is memory-mapped, so parts that the
+    queries do not need are not read.
+
+    An index of texts takes texts: JSONL with a field text, or the one that --text names; lines of text; or tables.
     """
 
-    input: str = input_file(FileRole.READ_WITHOUT_OUTPUTS)
+    input: str = input_file(FileRole.READ_WITHOUT_OUTPUTS, "rows or of texts")
     index: Path = index_file(FileRole.READ)
     output: str = text_output()
+    new: str | None = option(
+        None,
+        "Also write the records of the texts without a neighbour, unchanged: those that are new to the index.",
+        metavar="FILE",
+        role=FileRole.WRITTEN,
+        rich_help_panel="Texts",
+    )
     json: bool = json_flag("Write one JSON object per row.")
 
     def __post_init__(self) -> None:
@@ -171,11 +270,12 @@ class Query(RowsOptions, SearchOptions, TextOptions):
                 raise UsageError(f"--{option} and --threshold exclude each other: pass one of them.")
         check_fraction("--heavy-fraction", self.heavy_fraction)
         check_fraction("--threshold", self.threshold)
-        self.check_texts()
+        if self.takes_texts:
+            self.check_no_numbers()
 
 
 @dataclass
-class Dedup(RowsOptions, HashOptions, NewTextOptions):
+class Dedup(InputRows, HashOptions, NewTextOptions):
     """Find pairs of rows of a file that are near-duplicates.
 
     To remove near-duplicate documents from a file, use kernelsketch dedup.
@@ -185,7 +285,7 @@ class Dedup(RowsOptions, HashOptions, NewTextOptions):
     earlier rows is listed once, with the first of them.
     """
 
-    input: str = input_file(FileRole.READ_WITHOUT_OUTPUTS)
+    input: str = input_file(FileRole.READ_WITHOUT_OUTPUTS, "rows or of texts")
     threshold: float = option(0.8, "Smallest similarity of a pair.", "-t")
     recall: float = option(
         0.95, "Fraction of the pairs at the threshold that is found. More similar pairs are found more often."
@@ -206,7 +306,8 @@ for name, kind, lines in (
         (
             "kernelsketch index build news.svm.gz -i news.safetensors",
             "kernelsketch index build images.npy -i images.safetensors --recall 0.95 --n-neighbors 10",
-            "kernelsketch index build articles.jsonl --text body -i articles.safetensors",
+            "kernelsketch index build articles.jsonl --text body --id doc_id -i articles.safetensors",
+            "kernelsketch index build articles.jsonl --text body --keywords -i words.safetensors",
         ),
     ),
     (
@@ -215,7 +316,8 @@ for name, kind, lines in (
         (
             "kernelsketch index query new.svm -i news.safetensors -n 5",
             "kernelsketch index query new.svm -i news.safetensors --threshold 0.8 --json",
-            "kernelsketch index query new.jsonl --text body -i articles.safetensors --threshold 0.5",
+            "kernelsketch index query new.jsonl --text body -i articles.safetensors -t 0.7 --new only-new.jsonl",
+            "echo 'harbour bridge' | kernelsketch index query - -i words.safetensors",
         ),
     ),
     (

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from .._file_roles import FileRole
 from .._option_groups import argument, launcher, option
-from .._options import RowsOptions, input_file
+from .._options import RowsOptions, input_file, json_flag
 
 # The names in kernelsketch.kernels.KERNELS, repeated here because a help screen must not import it.
 KERNEL_NAMES = ("gmm", "egmm", "ngmm", "intersection", "correlation", "rbf")
@@ -40,6 +40,7 @@ class Kernel(RowsOptions):
     kernel: str = option("gmm", "Name of the kernel.", choices=KERNEL_NAMES)
     p: float | None = option(None, "Power, for gmm and egmm. The default is 1.", "-p")
     gamma: float | None = option(None, "Scale, for egmm and rbf. The default is 1.")
+    json: bool = json_flag()
 
 
 command = launcher(Kernel, "kernel", "write_kernel")

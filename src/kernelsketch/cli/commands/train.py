@@ -11,7 +11,16 @@ from ..._losses import CLASSIFIER_LOSSES, LOSSES, PROBABILITY_LOSSES, REGRESSOR_
 from .._errors import UsageError
 from .._file_roles import FileRole
 from .._option_groups import launcher, option
-from .._options import HashOptions, RowsOptions, RunOptions, input_file, json_flag, model_file
+from .._options import (
+    HashOptions,
+    RowsOptions,
+    RunOptions,
+    SeveralInputs,
+    id_option,
+    json_flag,
+    model_file,
+    weight_option,
+)
 
 
 def _listed(losses: tuple[str, ...]) -> str:
@@ -100,12 +109,6 @@ class TableOptions:
         "Largest number of categories of a column that have a feature of their own. The rarer ones share one.",
         min=1,
     )
-    drop: list[str] | None = option(
-        None,
-        "Column to leave out: its name, or its number from 0 in a file without names. It may be missing when the model "
-        "predicts. Repeat the option for more columns.",
-        metavar="COLUMN",
-    )
     infinity: str = option(
         "error",
         "What an infinite number is: an error, or a missing value.",
@@ -124,13 +127,20 @@ class TableOptions:
         "--scoring that depends on it; none is the most probable class.",
         metavar="auto|none|NUMBER",
     )
+    on_interrupt: str = option(
+        "raise",
+        "What Ctrl-C does while a model is learned. raise stops without a model. keep ends early and writes the model "
+        "that there is, and the output says what was given up; before there is one, and at a second Ctrl-C, it stops.",
+        choices=("raise", "keep"),
+        metavar="raise|keep",
+    )
     plain: bool = option(
         False, "Train without the table pipeline: hash the numeric columns, in bounded memory, with the options below."
     )
 
 
 @dataclass(kw_only=True)
-class Train(RowsOptions, HashOptions, LearningOptions, TableOptions):
+class Train(SeveralInputs, RowsOptions, HashOptions, LearningOptions, TableOptions):
     """Train a model on a file of rows and write it to a file.
 
     A table (CSV, TSV, Parquet, Arrow) may hold numbers, categories, dates and gaps. The command prepares its columns,
@@ -150,8 +160,18 @@ class Train(RowsOptions, HashOptions, LearningOptions, TableOptions):
     """
 
     context: typer.Context
-    input: str = input_file()
+    sample_weight: str | None = weight_option()
+    id: str | None = id_option(" and are not used")
     model: Path = model_file(FileRole.WRITTEN)
+    continue_from: Path | None = option(
+        None,
+        "Go on training an earlier model with the new rows of INPUT, in one pass and in bounded memory. The model "
+        "keeps its classes and all its options, and must not come from a table, --cv or --balanced: train these on all "
+        "rows. The file of the earlier model stays as it is.",
+        "--continue",
+        metavar="MODEL",
+        role=FileRole.READ,
+    )
     temp_dir: Path | None = option(
         None,
         "Folder of the temporary file of codes. By default that of the system for temporary files.",
@@ -192,9 +212,9 @@ class Train(RowsOptions, HashOptions, LearningOptions, TableOptions):
         return value
 
     def is_given(self, name: str) -> bool:
-        """Return whether the command line sets a parameter."""
+        """Return whether the command line sets a parameter, or the file of --config."""
         source = self.context.get_parameter_source(name)
-        return source is not None and source.name == "COMMANDLINE"
+        return source is not None and source.name in ("COMMANDLINE", "DEFAULT_MAP")
 
 
 command = launcher(Train, "train", "train")

@@ -21,19 +21,21 @@ from ..._validation import check_n_jobs
 from ...backends import SHINGLE_VERSION
 from ...exceptions import InputError
 from ...formats import (
-    TABLES,
+    TEXT_FIELD,
     DocumentStream,
     DocumentWriter,
     Fields,
     InputFiles,
     check_same_columns,
-    endings,
+    document_files,
+    is_pattern,
     too_long,
+    written_format,
 )
-from ...neighbors import join_texts, rank_of
+from ...neighbors import is_collection, join_texts, rank_of
 from ...storage import NamedPath, check_outputs
 from ...text import PlainShingles, StoredTexts, texts_of
-from .._dedup_results import Counts, some, summarize, write_lists, write_report
+from .._dedup_results import Counts, departures, some, summarize, write_lists, write_report
 from .._errors import UsageError
 from .._known import OldDocuments, run_name
 from .._memory import enough_memory, memory_left
@@ -57,10 +59,10 @@ def dedup_files(task: Dedup) -> None:
     check_threads(task)
     threads = check_n_jobs(task.threads)
     _check_files(task)
+    task.inputs = document_files(task.inputs, _outputs(task))
     if task.matches is not None and not task.against:
         raise UsageError("--matches needs old documents: name them with --against.")
-    outputs = (task.output, task.clusters, task.pairs, task.report, task.matches)
-    files = InputFiles(task.inputs, [path for path in outputs if path is not None])
+    files = InputFiles(task.inputs, _outputs(task))
     format = _check_formats(task, files)
     left = memory_left(task, least=LEAST_ROOM)
     shingles = PlainShingles(task.ngram, task.ngram, task.analyzer, weight=task.weight, threads=threads)
@@ -99,19 +101,24 @@ def dedup_files(task: Dedup) -> None:
                 stays &= ~known.flags
                 counts.known = known.counts()
             ids = _write(task, files, format, stays, meter)
-            equal = _count_equal(records)
+            went = departures(found, task.threshold)
             write_lists(task, found, known, ids)
             if task.append:
                 meter.begin("appending")
                 counts.appended = old.append(texts, stays, ids)
             if task.report is not None:
-                write_report(task, texts, found, ids, counts)
-    summarize(task, counts, found, equal, ids, meter.seconds)
+                write_report(task, texts, found, went, ids, counts)
+    summarize(task, counts, found, went, ids, meter.seconds)
+
+
+def _outputs(task: Dedup) -> list[str]:
+    paths = (task.output, task.clusters, task.pairs, task.report, task.matches)
+    return [path for path in paths if path is not None]
 
 
 def _signature(task: Dedup, files: InputFiles) -> str:
     """Return what the stored texts depend on: the files and how they are read."""
-    names = ("text", "keep", "delimiter", "on_error", "ngram", "analyzer", "weight", "normalize")
+    names = ("text", "format", "keep", "delimiter", "on_error", "ngram", "analyzer", "weight", "normalize")
     return json_text.dumps([SHINGLE_VERSION, files.signature(), [getattr(task, name) for name in names]])
 
 
@@ -127,8 +134,12 @@ def _check_files(task: Dedup) -> None:
     for path in task.inputs:
         if path == "-":
             raise UsageError("INPUT cannot be standard input, which can be read only once: store it in a file first.")
+        if is_pattern(path):
+            continue
         if not os.path.exists(path):
             raise InputError(f"{path} cannot be read: no such file or folder.")
+        if is_collection(path):
+            raise InputError(f"{path} is a collection of documents: name it with --against.")
         if not os.path.isfile(path) and not os.path.isdir(path):
             raise InputError(f"{path} is a pipe or a device, which can be read only once: store it in a file first.")
 
@@ -144,27 +155,14 @@ def _check_formats(task: Dedup, files: InputFiles) -> str:
         raise InputError(f"the inputs have several formats ({', '.join(formats)}): pass files of one format.")
     for stream in streams[1:]:
         check_same_columns(streams[0], stream)
-    written = _output_format(task.output)
-    wanted = "jsonl" if formats[0] == "files" else formats[0]
-    if written is not None and written != wanted:
-        raise InputError(
-            f"{task.output} has the ending of {written}, but the output has the format of the input, {wanted}: choose "
-            "another name."
-        )
-    if task.output == "-" and wanted in TABLES:
-        raise UsageError(f"{wanted} cannot be written to standard output: name a file with -o.")
-    return wanted
-
-
-def _output_format(path: str) -> str | None:
-    formats = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".tsv": "tsv", ".parquet": "parquet"}
-    return (formats | {".arrow": "arrow", ".feather": "arrow"}).get(endings(path)[1])
+    return written_format(task.output, formats[0])
 
 
 def _stream(task: Dedup, files: InputFiles, path: str, *, records_only: bool = False) -> DocumentStream:
     return DocumentStream(
         path,
         Fields(task.text, task.id, None if task.keep in ("first", "longest") else task.keep),
+        format=task.format if files.files_of(path) is None else None,
         records_only=records_only,
         delimiter=task.delimiter,
         most_bytes=task.document_bytes,
@@ -220,7 +218,9 @@ def _read(task: Dedup, files: InputFiles, texts: StoredTexts, meter: ProgressMet
     if not counts.documents:
         raise InputError(f"{', '.join(task.inputs)}: there are no documents.")
     if counts.skipped == counts.documents:
-        raise InputError(f"no record has a text in the field {task.text!r}: name the field of the texts with --text.")
+        raise InputError(
+            f"no record has a text in the field {task.text or TEXT_FIELD!r}: name the field of the texts with --text."
+        )
     texts.checkpoint()
     return counts
 
@@ -303,9 +303,3 @@ def _write(task: Dedup, files: InputFiles, format: str, stays: Array, meter: Pro
             raise InputError("the inputs changed while they were read: run the command again.")
         files.check()  # before the output takes its place
     return ids
-
-
-def _count_equal(records: Array) -> int:
-    """Return how many documents have the same shingles as an earlier one."""
-    keys = records["keys"][records["norm"] > 0]
-    return len(keys) - len(np.unique(keys, axis=0))

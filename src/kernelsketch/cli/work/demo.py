@@ -1,5 +1,7 @@
 """``kernelsketch demo``: tune, fit and time models on a table with categories and gaps, and compare them.
 
+Two predictions are drawn with their explanations, one of them with an interval.
+
 Every model gets the same effort: cross-validation with the same folds over four settings, on the training rows only.
 """
 
@@ -11,13 +13,13 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import make_column_transformer
@@ -35,14 +37,19 @@ from ...backends import backend_for
 from ...exceptions import InputError
 from ...formats import write_rows
 from ...storage import write_atomically
-from ...tabular import GCWSTabularClassifier
+from ...tabular import Explanation, GCWSTabularClassifier, GCWSTabularRegressor
 from .._articles import make_articles
-from .._loans import Loans, make_loans
+from .._loans import Loans, loan_lines, make_loans
+from .._progress import ProgressMeter
+from .._results import print_json
+from .._waterfall_lines import waterfall_lines
 from ..commands.demo import Demo
 
 N_FOLDS = 3
 SVC_ROWS = 3000  # on which SVC is tuned
+TRAINING_LOANS, TEST_LOANS = 2000, 1000  # in files
 OURS = "GCWSTabularClassifier"
+SHOWN_COLUMNS, MOST_WIDTH, COVERAGE = 6, 100, 0.9  # of the predictions that are drawn
 
 
 class Contestant(NamedTuple):
@@ -60,6 +67,7 @@ class Result(NamedTuple):
     losses: Array
     training: float
     prediction: float  # per row
+    model: Any = None
 
 
 def contestants(loans: Loans) -> list[Contestant]:
@@ -114,14 +122,23 @@ def _calibrated(model: Any, X: Array, y: Array) -> Any:
 
 def demo(task: Demo) -> None:
     if task.write is None:
-        compare_models(task.rows)
+        compare_models(task)
     else:
-        write_files(task.write)
+        written = write_files(task.write)
+        if task.json:
+            print_json({"files": [{"path": path, "content": content} for path, content in written.items()]})
+        else:
+            print_facts_of_files(written)
 
 
-def compare_models(n_rows: int) -> None:
+def print_facts_of_files(written: dict[str, str]) -> None:
+    for path, content in written.items():
+        print(f"{path}: {content}")
+
+
+def compare_models(task: Demo) -> None:
     """Print the table of models, who won what, and what to run next."""
-    console = Console()
+    console, n_rows = Console(quiet=task.json), task.rows
     loans = make_loans(n_rows)
     rows = contestants(loans)
     train, test = train_test_split(np.arange(n_rows), test_size=0.5, random_state=0, stratify=loans.y)
@@ -138,14 +155,14 @@ def compare_models(n_rows: int) -> None:
         f"All models run on one thread ({backend_for().name}).",
         highlight=False,
     )
-    columns = (TextColumn("{task.description:21}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    results = []
-    with threadpool_limits(1), Progress(*columns, console=console, transient=True) as progress:
-        task = progress.add_task("", total=len(rows))
+    results: list[Result] = []
+    with threadpool_limits(1), ProgressMeter("comparing", task.quiet) as meter:
         for row in rows:
-            progress.update(task, description=row.name)
+            meter.show(len(results) / len(rows), f"{row.name}, {len(results) + 1} of {len(rows)} models")
             results.append(run_model(row, loans, train, test))
-            progress.advance(task)
+    if task.json:
+        print_json({"rows": n_rows, "models": list(map(_facts, results)), "seconds": meter.seconds})
+        return
     console.print(_table(results))
     console.print(
         "Training includes tuning and calibration. Prediction is the time of predict_proba per row. "
@@ -153,7 +170,43 @@ def compare_models(n_rows: int) -> None:
         + f" {_limit(loans, test)}",
         highlight=False,
     )
+    with threadpool_limits(1):
+        show_predictions(console, loans, results[-1].model, train, test)
     _next_steps(console)
+
+
+def show_predictions(console: Console, loans: Loans, model: Any, train: Array, test: Array) -> None:
+    """Draw two predictions: the probability of a loan, and an income that is missing, with its interval."""
+    row, of_share = loans.X[test[:1]], f"{100 * COVERAGE:.0f} %"
+    percent, found = 100 * model.predict_proba(row)[0, 1], model.classes_[model.predict_set(row, COVERAGE)[0]]
+    console.print(
+        f"\nThe first loan of the test rows is {model.classes_[1]} with a probability of {percent:.0f} %. Why? The "
+        f"log-odds of this, by column. The set that has the label for {of_share} of the loans: {' or '.join(found)}.",
+        highlight=False,
+    )
+    _draw(console, model.explain(row), loans.names)
+    income = loans.names.index("income")
+    others, known = np.delete(loans.X, income, axis=1), np.array([value is not None for value in loans.X[:, income]])
+    rows, row = train[known[train]], others[test[~known[test]][:1]]
+    if len(row) == 0:
+        return
+    numbers = GCWSTabularRegressor(effort="quick").fit(others[rows], loans.X[rows, income].astype(np.float64))
+    lower, upper = numbers.predict_interval(row, COVERAGE)[0].tolist()
+    console.print(
+        f"\nOne applicant gives no income. A quick fit of GCWSTabularRegressor to the other loans predicts "
+        f"{numbers.predict(row)[0]:,.0f}, and {lower:,.0f} to {upper:,.0f} for {of_share} of such applicants:",
+        highlight=False,
+    )
+    names = [name for name in loans.names if name != "income"]
+    _draw(console, numbers.explain(row), names, (f"{of_share} interval", lower, upper))
+
+
+def _draw(
+    console: Console, explanation: Explanation, names: list[str], interval: tuple[str, float, float] | None = None
+) -> None:
+    row = replace(explanation[0], feature_names=tuple(names))  # the model has learned from rows without names
+    for line in waterfall_lines(row, SHOWN_COLUMNS, min(console.width, MOST_WIDTH), interval):
+        console.print(line, highlight=False, soft_wrap=True)
 
 
 def _share_missing(loans: Loans) -> float:
@@ -171,7 +224,17 @@ def run_model(row: Contestant, loans: Loans, train: Array, test: Array) -> Resul
     is_right = model.classes_[probabilities.argmax(axis=1)] == y
     chances = probabilities[np.arange(len(y)), np.searchsorted(model.classes_, y)]
     losses = -np.log(np.maximum(chances, np.finfo(float).tiny))
-    return Result(row.name, is_right, losses, trained - start, (predicted - trained) / len(y))
+    return Result(row.name, is_right, losses, trained - start, (predicted - trained) / len(y), model)
+
+
+def _facts(result: Result) -> dict[str, Any]:
+    return {
+        "model": result.name,
+        "accuracy": result.is_right.mean(),
+        "log_loss": result.losses.mean(),
+        "training_seconds": result.training,
+        "prediction_seconds": result.prediction,
+    }
 
 
 def _table(results: list[Result]) -> Table:
@@ -231,6 +294,7 @@ def _next_steps(console: Console) -> None:
         "evaluate digits.t.svm -m digits.safetensors",
         "predict digits.t.svm -m digits.safetensors | head",
         "index dedup digits.svm --threshold 0.85 | head",
+        "train loans.csv --label outcome -m loans.safetensors",
         "dedup articles.jsonl --text body -t 0.7 -o clean.jsonl",
     ):
         console.print(f"  {program} {line}", highlight=False, soft_wrap=True)
@@ -241,8 +305,8 @@ def _next_steps(console: Console) -> None:
     )
 
 
-def write_files(folder: Path) -> None:
-    """Write three quarters of the digits to train on, the others to test on, and articles with near-duplicates.
+def write_files(folder: Path) -> dict[str, str]:
+    """Write digits and loans to train on and to test on, and articles; return what each file holds.
 
     The user has not chosen the names, so files of these names that hold something else are not replaced.
     """
@@ -252,12 +316,15 @@ def write_files(folder: Path) -> None:
         for name, X, y in (("digits.svm", X_train, y_train), ("digits.t.svm", X_test, y_test)):
             count = write_rows(Path(own) / name, [(X, y)])
             made[name] = (Path(own) / name).read_bytes(), f"{count:,} rows"
+    names, loans = loan_lines(TRAINING_LOANS + TEST_LOANS)
+    for name, part in (("loans.csv", loans[:TRAINING_LOANS]), ("loans.t.csv", loans[TRAINING_LOANS:])):
+        made[name] = "".join(f"{line}\n" for line in [names, *part]).encode(), f"{len(part):,} rows"
     articles = make_articles()
     lines = "".join(json.dumps(article) + "\n" for article in articles)
     made["articles.jsonl"] = lines.encode(), f"{len(articles):,} documents"
     for name, (content, _) in made.items():
         if (folder / name).exists() and (folder / name).read_bytes() != content:
             raise InputError(f"{folder / name} holds something else and is not replaced: name another folder.")
-    for name, (content, size) in made.items():
+    for name, (content, _) in made.items():
         write_atomically(folder / name, content)
-        print(f"{folder / name}: {size}")
+    return {str(folder / name): size for name, (_, size) in made.items()}

@@ -20,7 +20,7 @@ from .convert import print_written, write_blocks
 
 def hash_rows(task: Hash) -> None:
     packed = task.to == "codes" or (task.to is None and task.output.lower().endswith(".safetensors"))
-    with ProgressMeter("hashing", task.quiet) as meter, open_input(task.input, task) as stream:
+    with ProgressMeter("hashing", task.quiet) as meter, open_input(task.inputs, task) as stream:
         counted = CountedRows(stream, meter)
 
         def hashed() -> Iterator[Any]:

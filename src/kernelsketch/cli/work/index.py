@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json as json_lines
-import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,17 +15,21 @@ from scipy import sparse
 from ..._array import Array
 from ..._validation import widened
 from ...exceptions import InputError
-from ...formats import DocumentStream, Fields, RowBlock, open_text, text_files
+from ...formats import DocumentWriter, encoded, open_text, row_files, written_format
 from ...hashing import PackedCodes
 from ...neighbors import GCWSIndex, layout_for
 from ...text import Shingles
-from .._errors import UsageError
+from .._dedup_results import cell, some
+from .._errors import UsageError, set_by
 from .._file_predictor import feature_columns
 from .._memory import enough_memory, memory_left
 from .._options import open_input
 from .._progress import CountedRows, ProgressMeter, format_duration
 from .._results import print_facts, print_json, size_of
+from .._row_columns import RowColumns
 from ..commands.index import Build, Dedup, Query
+from .index_texts import TextRows, learn_weights, new_shingles
+from .index_unanswered import Unanswered
 
 LINES = 10_000  # per write
 FEW_ROWS, MOST_ANSWERS = 64, 1 << 18  # rows that are searched for at first, and neighbours that are found at a time
@@ -35,7 +39,7 @@ STEPS = 32 << 20  # bytes for hashing in steps
 
 def build(task: Build) -> None:
     """Build an index of the rows of a file; a recall tunes its parameters."""
-    shingles = None if task.text is None else Shingles(task.ngram or 5)
+    shingles = new_shingles(task) if task.takes_texts else None
     made = GCWSIndex(
         **{name: getattr(task, name) for name in _PARAMETERS},
         store_vectors=not task.codes_only,
@@ -45,16 +49,17 @@ def build(task: Build) -> None:
     )
     if shingles is None:
         _find_n_features(task)
-    with (
-        ProgressMeter("indexing", task.quiet) as meter,
-        _open(task, shingles, [str(task.index)]) as stream,
-    ):
-        counted = CountedRows(stream, meter)
-        made = _indexed(made, counted, task, task.recall)
-        names = stream.feature_names
-    if names is not None:
-        made.feature_names_in_ = np.array(names, dtype=object)
-    made.save(task.index)
+    with ProgressMeter("indexing", task.quiet) as meter:
+        if shingles is not None:
+            learn_weights(shingles, task, [str(task.index)], meter)
+        with _open(task, shingles, [str(task.index)]) as stream:
+            counted = CountedRows(stream, meter)
+            made = _indexed(made, counted, task, task.recall, stream)
+            names = stream.feature_names
+        if names is not None:
+            made.feature_names_in_ = np.array(names, dtype=object)
+        meter.begin("saving")
+        made.save(task.index)
     facts = {"index": str(task.index), "bytes": task.index.stat().st_size, **index_facts(made)}
     facts |= {"expected": getattr(made, "tuning_", None), "seconds": meter.seconds}
     facts |= {} if shingles is None else {"skipped": stream.skipped}
@@ -70,9 +75,7 @@ def build(task: Build) -> None:
         method = "exact comparison of all rows"
     else:
         method = f"comparison of all codes, {facts['n_components']} hashes per row"
-    what = (
-        f"texts, shingles of {shingles.ngram_range} words" if shingles else f"rows of {facts['n_features']:,} features"
-    )
+    what = f"texts, {shingles_text(facts)}" if shingles else f"rows of {facts['n_features']:,} features"
     lines = {
         "data": f"{facts['rows']:,} {what} ({stream.format})",
         **_skipped(stream),
@@ -93,10 +96,10 @@ def build(task: Build) -> None:
 
 def index_facts(index: GCWSIndex) -> dict[str, Any]:
     """Return the size and the parameters of an index; None for those that it does not use."""
-    heavy_fraction = index.heavy_fraction
+    heavy_fraction, shingles = index.heavy_fraction, index.shingles
     return {
         "rows": index.n_samples_fit_,
-        "n_features": int(index.n_features_in_),
+        **({"n_features": int(index.n_features_in_)} if shingles is None else _shingle_facts(index)),
         "n_tables": None if heavy_fraction else index.n_tables,
         "hashes_per_table": None if heavy_fraction else index.hashes_per_table,
         "n_components": None if heavy_fraction else int(index.hasher_.n_components),
@@ -105,6 +108,26 @@ def index_facts(index: GCWSIndex) -> dict[str, Any]:
         "n_neighbors": index.n_neighbors,
         "bytes_per_row": round(index.bytes_per_row_, 1),
     }
+
+
+def _shingle_facts(index: GCWSIndex) -> dict[str, Any]:
+    shingles = index.shingles_
+    return {
+        "analyzer": shingles.analyzer,
+        "ngram": shingles.ngram_range,
+        "weight": shingles.weight,
+        "normalize": shingles.normalize,
+        "vocabulary": index.vocabulary_size_,
+    }
+
+
+def shingles_text(facts: dict[str, Any]) -> str:
+    """Return how texts become rows, in words."""
+    ngram = facts["ngram"] if isinstance(facts["ngram"], int) else "{} to {}".format(*facts["ngram"])
+    unit = "word" if facts["analyzer"] == "word" else "character"
+    known = "" if facts["vocabulary"] is None else f", {facts['vocabulary']:,} different ones"
+    form = "" if facts["normalize"] is None else f", in {facts['normalize']}"
+    return f"shingles of {ngram} {unit}{'' if ngram == 1 else 's'}, weight {facts['weight']}{known}{form}"
 
 
 def query(task: Query) -> None:
@@ -118,18 +141,27 @@ def query(task: Query) -> None:
     n_neighbors = task.n_neighbors
     if n_neighbors is None and task.threshold is None:
         n_neighbors = min(found.n_neighbors, found.n_samples_fit_)
-    if task.text is None and found.shingles is not None:
-        raise UsageError(f"{task.index} is an index of texts: name the field of the texts with --text.")
-    if task.text is not None and found.shingles is None:
-        raise UsageError(f"{task.index} is an index of rows, not of texts: leave out --text, or build it with --text.")
-    shingles = None if task.text is None else found.shingles_
+    if found.shingles is None:
+        if task.takes_texts or task.new is not None:
+            raise UsageError(
+                f"{task.index} is an index of rows, not of texts: leave out --{_text_option(task)}, or build it with "
+                "--text."
+            )
+        task.check_no_texts(f"{task.index} is an index of rows of numbers")
+    else:
+        task.check_no_numbers()
+    shingles = None if found.shingles is None else found.shingles_
+    outputs = [path for path in (str(task.index), task.output, task.new) if path is not None]
+    unanswered = Unanswered(found, task)
     with (
         ProgressMeter("searching", task.quiet or (task.output == "-" and sys.stdout.isatty())) as meter,
-        _open(task, shingles, [str(task.index), task.output]) as stream,
+        _open(task, shingles, outputs) as stream,
         open_text(task.output) as file,
+        _new_records(task, stream) as records,
     ):
         names = getattr(found, "feature_names_in_", None)
         columns, counted = feature_columns(names, stream, "the index was built from"), CountedRows(stream, meter)
+        names_of = _names_of(task, stream)
         if hasattr(found, "feature_names_in_"):
             del found.feature_names_in_  # feature_columns has compared them
         if not task.json:
@@ -138,11 +170,44 @@ def query(task: Query) -> None:
             X = _rows_of(block, task.input) if columns is None else block.X[:, columns]
             X = _with_width(found, X, task.input)
             before = counted.rows - X.shape[0]
+            names, new = names_of(block), []
             for first, distances, ids in _answers(found, X, n_neighbors, task.threshold):
-                file.write("".join(_neighbor_lines(before + first, distances, ids, task.json)).encode())
-    skipped = _skipped(stream)
-    if task.output != "-" or (skipped and not task.quiet):
-        print_facts({"searched": counted.summary, **skipped, "output": task.output}, to_stderr=True)
+                for row, near, similarity in _neighbors(found, first, distances, ids):
+                    why = None if near else unanswered.reason(X, row, stream, row)
+                    new.append(why is not None)
+                    shown = (names and names[row]) or before + row
+                    file.write(encoded("".join(_neighbor_lines(shown, near, similarity, why, task.json))))
+            if records is not None:
+                records.write(stream, stream.block, new)
+    lines = {**_skipped(stream), **({} if task.quiet else unanswered.lines(counted.rows))}
+    if task.new is not None:
+        lines["new"] = f"{task.new}, {unanswered.count:,} of {some(counted.rows, 'text')}"
+    if task.output != "-":
+        lines = {"searched": counted.summary, **lines, "output": task.output}
+    if lines and not (task.quiet and task.output == "-"):
+        print_facts(lines, to_stderr=True)
+
+
+def _text_option(task: Query) -> str:
+    return "new" if task.new is not None and not task.takes_texts else "text" if task.text is not None else "format"
+
+
+@contextmanager
+def _new_records(task: Query, stream: Any) -> Iterator[DocumentWriter | None]:
+    """Open the file of the records without a neighbour, if there is one."""
+    if task.new is None:
+        yield None
+        return
+    with set_by(output="new"), DocumentWriter(task.new, written_format(task.new, stream.format)) as writer:
+        yield writer
+
+
+def _neighbors(index: GCWSIndex, first: int, distances: Array, ids: Array) -> Iterator[tuple[int, list[Any], Any]]:
+    """Yield each row with its neighbours, by name if they have names, and their similarities."""
+    for row, (away, there) in enumerate(zip(distances, ids, strict=True), first):
+        kept = np.isfinite(away)
+        near = there[kept]
+        yield row, _shown(index, near), (1 - away[kept]).tolist()
 
 
 def _answers(
@@ -168,13 +233,15 @@ def dedup(task: Dedup) -> None:
     made = GCWSIndex(
         hashes_per_table=hashes_per_table, n_tables=n_tables, p=task.p, random_state=task.seed, n_jobs=task.threads
     )
-    shingles = None if task.text is None else Shingles(task.ngram or 5)
+    shingles = new_shingles(task) if task.takes_texts else None
     if shingles is None:
         _find_n_features(task)
     with ProgressMeter("indexing", task.quiet) as meter:
+        if shingles is not None:
+            learn_weights(shingles, task, [task.output], meter)
         with _open(task, shingles, [task.output]) as stream:
             counted = CountedRows(stream, meter)
-            made = _indexed(made, counted, task, None)
+            made = _indexed(made, counted, task, None, stream)
         meter.begin("comparing")
         pairs, exact = made.query_pairs(task.threshold)
         estimated = made.estimate_pairs(pairs)
@@ -183,7 +250,8 @@ def dedup(task: Dedup) -> None:
                 file.write(b"row\tother\testimated\texact\n")
             for start in range(0, len(pairs), LINES):
                 some = slice(start, start + LINES)
-                file.write("".join(_pair_lines(pairs[some], estimated[some], exact[some], task.json)).encode())
+                shown = zip(*(_shown(made, part) for part in pairs[some].T), strict=True)
+                file.write(encoded("".join(_pair_lines(shown, estimated[some], exact[some], task.json))))
     repeated = len(np.unique(pairs[:, 1]))
     facts = {
         "pairs": f"{len(pairs):,} with a similarity of at least {task.threshold:g}",
@@ -198,90 +266,78 @@ def dedup(task: Dedup) -> None:
 def _open(task: Build | Dedup | Query, shingles: Shingles | None, own: list[str]) -> Any:
     """Open a file of rows, or of texts that become rows; ``own`` are files of the command."""
     if shingles is None:
-        return open_input(task.input, task)
-    return _TextRows(task, shingles.set_params(n_jobs=task.threads), own)
+        return open_input(_inputs(task), task)
+    return TextRows(task, shingles, own)
 
 
-class _TextRows(DocumentStream):
-    """The texts of a file as blocks of sparse rows. ``own`` files of the command are no texts of a folder."""
-
-    feature_names = None
-
-    def __init__(self, task: Build | Dedup | Query, shingles: Shingles, own: Sequence[str]) -> None:
-        super().__init__(
-            task.input,
-            Fields(task.text or ""),
-            delimiter=task.delimiter,
-            most_bytes=task.document_bytes,
-            batch_bytes=task.batch_bytes,
-            files=text_files(task.input, own) if os.path.isdir(task.input) else None,
-        )
-        self._shingles, self._skip_errors = shingles, task.on_error == "skip"
-        self.skipped = 0  # records without a text, which are rows of zeros, so that rows have the numbers of records
-
-    def __iter__(self) -> Iterator[Any]:
-        count = 0
-        for block in super().__iter__():
-            count += len(block.texts)
-            if block.faults and not self._skip_errors:
-                raise InputError(
-                    block.faults[min(block.faults)],
-                    " Fix the record, or pass --on-error skip to leave out such records.",
-                )
-            self.skipped += len(block.faults)
-            yield RowBlock(self._shingles.transform([text or "" for text in block.texts]))
-        if count and self.skipped == count:
-            raise InputError(f"{self.name}: no record has a text in that field: name the field with --text.")
+def _inputs(task: Build | Dedup | Query) -> list[str]:
+    return task.inputs if isinstance(task, Build) else [task.input]
 
 
 def _skipped(stream: Any) -> dict[str, str]:
     """Return the line of the summary about records without a text, if there are some."""
     count = getattr(stream, "skipped", 0)
-    return {"skipped": f"{count:,} records without a text; no row is similar to them"} if count else {}
+    them = "it" if count == 1 else "them"
+    return {"skipped": f"{some(count, 'record')} without a text; no row is similar to {them}"} if count else {}
 
 
-def _pair_lines(pairs: Array, estimated: Array, exact: Array, json: bool) -> Iterator[str]:
-    for (a, b), guess, value in zip(pairs.tolist(), estimated.tolist(), exact.tolist(), strict=True):
+def _shown(index: GCWSIndex, ids: Array) -> list[Any]:
+    """Return the names of rows, or their ids if they have no names."""
+    return index.names_of(ids) if index.has_names_ else ids.tolist()
+
+
+def _pair_lines(pairs: Iterable[tuple[Any, Any]], estimated: Array, exact: Array, json: bool) -> Iterator[str]:
+    for (a, b), guess, value in zip(pairs, estimated.tolist(), exact.tolist(), strict=True):
         if json:
-            yield json_lines.dumps({"row": a, "other": b, "estimated": round(guess, 4), "exact": value}) + "\n"
+            found = {"row": a, "other": b, "estimated": round(guess, 4), "exact": value}
+            yield json_lines.dumps(found, ensure_ascii=False) + "\n"
         else:
-            yield f"{a}\t{b}\t{guess:.4f}\t{value:.6g}\n"
+            yield f"{cell(a)}\t{cell(b)}\t{guess:.4f}\t{value:.6g}\n"
 
 
-def _neighbor_lines(first: int, distances: Array, ids: Array, json: bool) -> Iterator[str]:
-    for number, (away, there) in enumerate(zip(distances, ids, strict=True), first):
-        kept = np.isfinite(away)
-        neighbors, similarity = there[kept].tolist(), (1 - away[kept]).tolist()
-        if json:
-            yield json_lines.dumps({"row": number, "neighbors": neighbors, "similarity": similarity}) + "\n"
-        else:
-            yield from (f"{number}\t{one}\t{value:.6g}\n" for one, value in zip(neighbors, similarity, strict=True))
+def _neighbor_lines(row: Any, neighbors: list[Any], similarity: Any, why: str | None, json: bool) -> Iterator[str]:
+    if json:
+        reason = {} if why is None else {"reason": why}
+        found = {"row": row, "neighbors": neighbors, "similarity": similarity} | reason
+        yield json_lines.dumps(found, ensure_ascii=False) + "\n"
+    else:
+        yield from (f"{cell(row)}\t{cell(one)}\t{v:.6g}\n" for one, v in zip(neighbors, similarity, strict=True))
 
 
 def _find_n_features(task: Build | Dedup) -> None:
     """Read LIBSVM text once to find the number of features, which an index needs before the first row."""
     if task.n_features is not None:
         return
-    if not Path(task.input).is_file():
+    if not all(Path(path).is_file() for path in row_files(_inputs(task))):
         raise InputError(
             f"{task.input} is not a file that can be read twice, which an index needs to find the number of features: "
-            "check the name, or pass --n-features."
+            "check the name, or pass --n-features. If it holds texts, pass --text FIELD or --format lines."
         )
-    with open_input(task.input, task) as stream:
+    with open_input(_inputs(task), task) as stream:
         if stream.format != "libsvm":
             return
         task.n_features = max((rows.X.shape[1] for rows in stream), default=1)
 
 
-def _indexed(made: GCWSIndex, counted: CountedRows, task: Build | Dedup, recall: float | None) -> GCWSIndex:
+def _names_of(task: Build | Dedup | Query, stream: Any) -> Callable[[Any], list[str] | None]:
+    """Return a function from a block to the ids of its rows as text, if the command line names them."""
+    if isinstance(stream, TextRows):
+        return lambda _: stream.names
+    return RowColumns(stream, task).names
+
+
+def _indexed(
+    made: GCWSIndex, counted: CountedRows, task: Build | Dedup, recall: float | None, stream: Any = None
+) -> GCWSIndex:
     """Return the index of all rows: fitted to the first block, tuned for it if a recall is given."""
-    fitted, room = False, memory_left(task)
+    shingles = made.shingles
+    fitted, room, names_of = False, memory_left(task), _names_of(task, stream)
     for block in counted:
-        X = _rows_of(block, task.input)
+        X, names = _rows_of(block, task.input), names_of(block)
         if not fitted:
             if recall is not None:
-                made = made.tune(X, recall=recall, n_rows=counted.expected)
-            made.fit(X)
+                made = made.tune(X, recall=recall, n_rows=counted.expected).set_params(shingles=shingles)
+            made.fit(X, names=names)
         n = max(counted.expected, counted.rows)
         needed = 2 * int(made.nbytes_ * n / made.n_samples_fit_) + STEPS  # a merge holds the old and the new segment
         if needed > room:
@@ -291,7 +347,7 @@ def _indexed(made: GCWSIndex, counted: CountedRows, task: Build | Dedup, recall:
                 f"{enough_memory(task, room, needed)} or more, or --codes-only to build."
             )
         if fitted:
-            made.add(X)
+            made.add(X, names=names)
         fitted = True
     if not fitted:
         raise InputError(f"{task.input} has no rows.")

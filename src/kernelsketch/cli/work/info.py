@@ -14,11 +14,14 @@ from scipy import sparse
 from ... import __version__
 from ..._losses import loss_named
 from ...backends import backend_for
-from ...hashing import CODES_FORMAT, load_codes
-from ...neighbors import INDEX_FORMAT, GCWSIndex
+from ...hashing import CODES_FORMAT, CODES_SCHEMA, load_codes
+from ...neighbors import INDEX_FORMAT, INDEX_SCHEMA, GCWSIndex
+from ...serving import MODEL_SCHEMA
 from ...storage import is_container, read_header
-from ...tabular import load_model, plan_column
+from ...tabular import TABULAR_SCHEMA, load_model, plan_column
+from .._errors import UsageError
 from .._file_predictor import one_output
+from .._file_versions import abilities, version_facts, version_lines
 from .._options import open_input
 from .._progress import CountedRows, ProgressMeter
 from .._results import format_bytes, label_value, labels_text, print_facts, print_json
@@ -63,18 +66,25 @@ def _version(distribution: str) -> str | None:
 def _describe_file(input: str, task: Info) -> None:
     kind = _kind(input)
     readers = {"model": _model, "codes": _codes, "index": _index}
-    facts = readers[kind](Path(input)) if kind in readers else _rows(input, task)
+    if task.upgrade is not None:
+        _upgrade(kind, Path(input), Path(task.upgrade))
+    if kind in readers:
+        with ProgressMeter("checking", task.quiet):
+            facts = readers[kind](Path(input))
+    else:
+        facts = _rows(input, task)
     if input != "-" and Path(input).is_file():
         facts["bytes"] = os.stat(input).st_size
     if task.json:
         print_json(facts)
     else:
         columns = facts.pop("columns", None)
+        of_version = version_lines(facts, input, task.upgrade)
         shown = {
             _NAMES.get(name, name.replace("_", " ")): _text(name, value)
             for name, value in facts.items()
             if value is not None
-        }
+        } | of_version
         if columns is None:
             print_facts(shown)
         else:
@@ -93,6 +103,22 @@ _NAMES = {
     "n_rerank": "candidates re-ranked",
     "n_neighbors": "neighbours per query",
 }
+
+
+def _upgrade(kind: str, path: Path, target: Path) -> None:
+    """Write the content of a file as the current version does."""
+    if kind == "rows":
+        raise UsageError(
+            f"--upgrade: {path} is no model, index or file of codes. Leave --upgrade out; kernelsketch convert writes "
+            "rows in another format."
+        )
+    if kind == "codes":
+        codes, labels, names = load_codes(path)
+        codes.save(target, labels if names is None or labels is None else names[labels])
+    elif kind == "index":
+        GCWSIndex.load(path).save(target)
+    else:
+        load_model(path).save(target)
 
 
 def _kind(path: str) -> str:
@@ -122,7 +148,10 @@ def _model(path: Path) -> dict[str, Any]:
         "passes": int(inner.n_iter_),
         "duality_gap": None if gap is None else float(np.max(gap / np.maximum(inner.objective_, np.finfo(float).tiny))),
         "weights": int(np.size(inner.intercept_)) * int(hasher.n_components) * len(inner.used_codes_),
+        "trained_rows": inner.training_.rows,
+        "can": abilities(model),
         "versions": header["versions"],
+        **version_facts(header, TABULAR_SCHEMA if is_tabular else MODEL_SCHEMA),
         **({"columns": column_facts(model)} if is_tabular else {}),
     }
 
@@ -146,12 +175,14 @@ def _tabular(model: Any, header: dict[str, Any]) -> dict[str, Any]:
 def _index(path: Path) -> dict[str, Any]:
     index = GCWSIndex.load(path)
     return {
-        "kind": "index",
+        "kind": "index" if index.shingles is None else "index of texts",
         "feature_names": list(getattr(index, "feature_names_in_", [])) or None,
         **index_facts(index),
         "stores_rows": "yes" if index.store_vectors else "no",
+        "has_ids": None if index.shingles is None else "yes" if index.has_names_ else "no",
         "p": float(index.hasher_.p),
         "seed": index.hasher_.seed_,
+        **version_facts(read_header(path), INDEX_SCHEMA),
     }
 
 
@@ -164,6 +195,7 @@ def _codes(path: Path) -> dict[str, Any]:
         "n_features": codes.n_features,
         **_hash(codes.hasher, codes.hasher.seed, codes.hasher.center is not None),
         "bytes_per_row": codes.packed.shape[1],
+        **version_facts(read_header(path), CODES_SCHEMA),
     }
 
 

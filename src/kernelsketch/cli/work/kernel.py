@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from typing import IO, Any
 
@@ -20,7 +21,7 @@ from .._file_predictor import feature_columns
 from .._memory import enough_memory, memory_left
 from .._options import open_input
 from .._progress import CountedRows, ProgressMeter, format_duration
-from .._results import format_bytes, print_facts, size_of
+from .._results import format_bytes, print_facts, print_json, size_of
 from ..commands.kernel import Kernel
 
 BLOCKS = 48 << 20  # bytes of the rows that a back end prepares at a time
@@ -45,7 +46,10 @@ def write_kernel(task: Kernel) -> None:
                     writer.write(file, part, None if block.y is None else block.y[rows])
                     meter.show(None, f"{writer.rows:,} rows of {columns.X.shape[0]:,} columns")
             writer.finish(file)
-    if task.output != "-":
+    if task.json and task.output != "-":
+        facts = {"kernel": task.kernel, "rows": writer.rows, "columns": columns.X.shape[0], "output": task.output}
+        print_json(facts | {"bytes": os.stat(task.output).st_size, "seconds": meter.seconds})
+    elif task.output != "-":
         size = f"{writer.rows:,} x {columns.X.shape[0]:,} in {format_duration(meter.seconds)}"
         print_facts({task.kernel: size, "output": f"{task.output}, {size_of(task.output)}"})
 

@@ -1,114 +1,138 @@
-"""``kernelsketch predict``: predict blocks and write lines."""
+"""``kernelsketch predict``: predict blocks and write columns."""
 
 from __future__ import annotations
 
-import json as json_lines
 import sys
-from collections.abc import Iterator
-from typing import IO, Any
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 import numpy as np
 
 from ..._losses import PROBABILITY_LOSSES
-from ...formats import encoded, open_text
-from .._errors import UsageError
-from .._explanation_lines import ExplanationLines
-from .._file_predictor import FilePredictor
+from ...formats import Chosen, open_table, table_format
+from .._errors import UsageError, set_by
+from .._explanation_columns import ExplanationColumns
+from .._file_predictor import FilePredictor, numbers_of_classes
 from .._progress import CountedRows, ProgressMeter
 from .._results import label_value, print_facts
 from ..commands.predict import Predict
 
 
 def predict(task: Predict) -> None:
+    with set_by(format="to"):
+        format = table_format(task.output, "jsonl" if task.json else task.to)
     predictor = FilePredictor(task.model, task.threads)
-    values = "scores" if task.scores else "probabilities" if task.proba else None
+    title, quiet = "explaining" if task.explain else "predicting", task.output == "-" and sys.stdout.isatty()
     with (
-        ProgressMeter("predicting", task.quiet or (task.output == "-" and sys.stdout.isatty())) as meter,
-        predictor.open(task.input, task, ignore_labels=True) as stream,
+        ProgressMeter(title, task.quiet or quiet) as meter,
+        predictor.open(task.inputs, task, ignore_labels=True, carry=task.columns) as stream,
     ):
         counted = CountedRows(stream, meter)
-        lines: Any = _Lines(predictor, values, task.json, task.interval)
+        answers: Any = _answers(predictor, task)
+        beside = list(dict.fromkeys([*([] if task.id is None else [task.id]), *(task.columns or ())]))
+        names: list[str] | None = [*beside, *answers.names]
+        rounded = answers.rounded
         if task.explain is not None:
-            lines = ExplanationLines(predictor, task.explain, task.explain_by, task.json)
-        with open_text(task.output) as file:
+            answers = ExplanationColumns(predictor, task.explain, task.explain_by, format, counted.show_done)
+            names = None
+        _check_names(names or ())
+        with open_table(task.output, format, names, rounded=rounded) as file:
             for block in counted:
-                with predictor.counting_from(counted.rows - block.X.shape[0]):
-                    lines.write(file, block)
+                _write(file, block, predictor, answers, beside, counted.rows - block.X.shape[0])
     if task.output != "-":
         print_facts({"predicted": counted.summary, "output": task.output}, to_stderr=True)
 
 
-class _Lines:
-    """Predictions as lines of text or JSON."""
+def _answers(predictor: FilePredictor, task: Predict) -> Any:
+    if predictor.has_several:
+        from .predict_several import SeveralAnswers
 
-    def __init__(self, predictor: FilePredictor, values: str | None, json: bool, coverage: float | None) -> None:
-        self._predictor, self._values, self._json, self._begun = predictor, values, json, False
-        self._coverage, model = coverage, predictor.model
-        if coverage is not None and not predictor.is_tabular:
+        return SeveralAnswers(predictor, task)
+    return _Answers(predictor, task)
+
+
+def _write(file: Any, block: Any, predictor: FilePredictor, answers: Any, beside: list[str], before: int) -> None:
+    """Write a block, before which there are so many rows."""
+    start = 0
+    for X, _ in predictor.parts(block):
+        pieces = answers.pieces(X, before, start) if hasattr(answers, "pieces") else _whole(answers, X, predictor)
+        for columns in pieces:
+            answers_of_rows = next(iter(columns.values()))
+            rows = slice(start, start + len(getattr(answers_of_rows, "values", answers_of_rows)))
+            carried = {name: block.carried[name][rows] for name in beside}
+            _check_names([*carried, *columns])
+            file.write(carried | columns)
+            file.flush()
+            start = rows.stop
+
+
+def _whole(answers: Any, X: Any, predictor: FilePredictor) -> Iterator[dict[str, Any]]:
+    with predictor.counting_rows():
+        columns = answers.columns(X)
+    yield columns
+
+
+def _check_names(names: Iterable[str]) -> None:
+    """Refuse to carry a column that has the name of another one of the output."""
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise UsageError(
+                f"--columns or --id {name}: the output has another column of that name. Rename the column of INPUT, or "
+                "leave it out."
+            )
+        seen.add(name)
+
+
+class _Answers:
+    """The predictions of a block by the names of their columns."""
+
+    def __init__(self, predictor: FilePredictor, task: Predict) -> None:
+        model = predictor.model
+        self._model, self._coverage, self._is_regressor = model, task.interval, predictor.is_regressor
+        self._values = "score" if task.scores else "probability" if task.proba else None
+        if task.interval is not None and not predictor.is_tabular:
             raise UsageError(
                 "--interval needs a model that was trained on a table (CSV, TSV, Parquet, Arrow) without --plain, "
                 "because it has errors of held-out rows: train one, or leave --interval out."
             )
-        if values == "probabilities" and not hasattr(model, "predict_proba"):
+        if task.proba and not hasattr(model, "predict_proba"):
             raise UsageError(
                 "--proba needs a classifier that was trained on a table, with --loss "
                 f"{' or '.join(PROBABILITY_LOSSES)}, or in Python with probability='calibrated'."
             )
-        if values == "scores" and predictor.is_regressor:
+        if task.scores and predictor.is_regressor:
             raise UsageError("--scores needs a classifier, but this model is a regressor: leave it out.")
-        if not predictor.is_regressor:
-            self._labels = [label_value(label) for label in model.classes_.tolist()]
-            names = [str(label) for label in self._labels]
-            self._columns = names if values == "probabilities" or len(names) > 2 else names[1:]
-
-    def write(self, file: IO[bytes], block: Any) -> None:
-        for codes, _ in self._predictor.parts(block):
-            file.write(encoded("".join(f"{line}\n" for line in self._lines(codes))))
-
-    def _lines(self, codes: Any) -> Iterator[str]:
-        model = self._predictor.model
-        if self._predictor.is_regressor:
-            yield from self._numbers(codes)
+        self.names = ["prediction"]
+        self.rounded: list[str] = []
+        if self._is_regressor:
+            self.names += ["lower", "upper"] if task.interval is not None else []
             return
-        decisions = model.decision_function(codes)
-        # The classes that predict chooses, without the work of computing the decisions again.
-        numbers = (decisions > 0).astype(np.intp) if decisions.ndim == 1 else decisions.argmax(axis=1)
-        labels = [self._labels[number] for number in numbers.tolist()]
+        self._labels = [label_value(label) for label in model.classes_.tolist()]
+        if self._values is not None:
+            shown = self._labels[1:] if task.scores and len(self._labels) == 2 else self._labels
+            self.rounded = [f"{self._values}_{label}" for label in shown]
+        self.names += [*self.rounded, *(["set"] if task.interval is not None else [])]
+
+    def columns(self, X: Any) -> dict[str, Any]:
+        """Return the columns of a block of rows by name."""
+        model = self._model
+        if self._is_regressor:
+            values = [np.asarray(model.predict(X), np.float64)]
+            if self._coverage is not None:
+                values += list(model.predict_interval(X, self._coverage).T)
+            return dict(zip(self.names, values, strict=True))
+        decisions = model.decision_function(X)
+        numbers = numbers_of_classes(model, X, decisions)
+        found: dict[str, Any] = {
+            "prediction": Chosen([self._labels[number] for number in numbers.tolist()], self._labels)
+        }
         if self._coverage is not None:
-            yield from self._sets(labels, model.predict_set(codes, self._coverage))
-            return
+            sets = model.predict_set(X, self._coverage).tolist()
+            listed = [[label for label, there in zip(self._labels, row, strict=True) if there] for row in sets]
+            return {**found, "set": Chosen(listed, self._labels)}
         if self._values is None:
-            yield from (json_lines.dumps({"label": label}) if self._json else str(label) for label in labels)
-            return
-        shown = model.predict_proba(codes) if self._values == "probabilities" else decisions
-        yield from self._head("label", *self._columns)
-        for label, row in zip(labels, shown.reshape(len(labels), -1).tolist(), strict=True):
-            if self._json:
-                yield json_lines.dumps({"label": label, self._values: dict(zip(self._columns, row, strict=True))})
-            else:
-                yield "\t".join([str(label), *(f"{value:.6g}" for value in row)])
-
-    def _head(self, *columns: str) -> Iterator[str]:
-        """Yield the names of columns, before the first row only."""
-        if not (self._json or self._begun):
-            yield "\t".join(columns)
-        self._begun = True
-
-    def _numbers(self, codes: Any) -> Iterator[str]:
-        model = self._predictor.model
-        values = model.predict(codes).tolist()
-        if self._coverage is None:
-            yield from (json_lines.dumps({"value": value}) if self._json else repr(value) for value in values)
-            return
-        yield from self._head("value", "lower", "upper")
-        for value, (low, high) in zip(values, model.predict_interval(codes, self._coverage).tolist(), strict=True):
-            row = {"value": value, "lower": low, "upper": high}
-            yield json_lines.dumps(row) if self._json else "\t".join(map(repr, row.values()))
-
-    def _sets(self, labels: list[Any], sets: Any) -> Iterator[str]:
-        """Yield each label with the classes of its set, as a list of JSON, because labels may hold any character."""
-        yield from self._head("label", "set")
-        for label, row in zip(labels, sets.tolist(), strict=True):
-            found = [other for other, there in zip(self._labels, row, strict=True) if there]
-            listed = json_lines.dumps(found, ensure_ascii=False)
-            yield json_lines.dumps({"label": label, "set": found}) if self._json else f"{label}\t{listed}"
+            return found
+        values = model.predict_proba(X) if self._values == "probability" else decisions.reshape(len(decisions), -1)
+        columns = np.asarray(values, np.float64).T
+        return found | dict(zip(self.rounded, columns, strict=True))

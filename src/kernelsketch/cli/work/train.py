@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import chain
-from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from ..._losses import LOSSES, TABLE_LOSSES
 from ..._rows import canonical_rows
 from ..._validation import check_n_jobs
 from ...exceptions import InputError, Setting
-from ...formats import RowStream
+from ...formats import NotNumbersError, RowStream
 from ...hashing import PackedCodes
 from ...linear import FitProgress, GCWSClassifier, GCWSClassifierCV, GCWSRegressor, MemoryBoundError
 from .._errors import UsageError
@@ -25,37 +24,64 @@ from .._memory import enough_memory, memory_left, peak_bytes
 from .._options import HashOptions, open_input
 from .._progress import CountedRows, ProgressMeter, format_duration
 from .._results import labels_text, print_facts, print_json
+from .._row_columns import RowColumns
 from ..commands.train import Train
+from .train_further import train_further
 from .train_table import LABEL_COPIES, Labels, save_model, saved_lines, train_table
 
 COPIES = 4  # of the codes that cross-validation holds at a time
 
 
 OF_TABLES = (
-    *("effort", "budget", "groups", "time", "categorical_features", "max_categories", "drop", "infinity"),
-    *("scoring", "threshold", "sample"),
+    *("effort", "budget", "groups", "time", "categorical_features", "max_categories", "infinity"),
+    *("on_interrupt", "scoring", "threshold", "sample"),
 )
 OF_PLAIN = ("n_components", "bits", "t_bits", "p", "gamma", "C", "cv", "tol", "max_iter", "temp_dir")
 
 
 def train(task: Train) -> None:
+    try:
+        _train(task)
+    except NotNumbersError as error:
+        if not task.plain:
+            raise
+        raise InputError(
+            error.message,
+            " Without --plain, train takes categories, dates and gaps as they are; of a table larger than memory, "
+            "--sample ROWS takes so many rows at random.",
+        ) from None
+
+
+def _train(task: Train) -> None:
     if task.classes:  # scikit-learn warns about many classes; --classes confirms them
         warnings.filterwarnings("ignore", "The number of unique classes")
+    if task.continue_from is not None:
+        facts, lines = train_further(task)
+        print_json(facts) if task.json else print_facts(lines)
+        return
     with (
         ProgressMeter("reading", task.quiet) as meter,
-        open_input(task.input, task, as_table=not task.plain) as stream,
+        open_input(task.inputs, task, as_table=not task.plain, several_labels=True, drops=task.plain) as stream,
     ):
-        _refuse_options(task, stream.is_table)
+        _refuse_options(task, stream)
         facts, lines = (train_table if stream.is_table else _train_plain)(task, stream, meter)
     print_json(facts) if task.json else print_facts(lines)
 
 
-def _refuse_options(task: Train, is_table: bool) -> None:
+def _refuse_options(task: Train, stream: RowStream) -> None:
+    is_table = stream.is_table
     given = [name for name in (OF_PLAIN if is_table else OF_TABLES) if task.is_given(name)]
+    if not is_table and not task.plain and task.drop:
+        given.append("drop")
     unused = ["--categorical" if name == "categorical_features" else f"--{name.replace('_', '-')}" for name in given]
     losses = TABLE_LOSSES if is_table else LOSSES
     if task.loss is not None and (task.loss not in losses or (is_table and not task.regression)):
         unused.append(f"--loss {task.loss}")
+    if len(task.labels) > 1 and not is_table:
+        raise UsageError(
+            "--label is given several times, which only tables (CSV, TSV, Parquet, Arrow) without --plain have: name "
+            "one label, and train a model for each."
+        )
     if not unused:
         return
     shown = " and ".join(unused)
@@ -64,6 +90,8 @@ def _refuse_options(task: Train, is_table: bool) -> None:
             f"{task.input} is a table, for which training chooses its own hash and solver: add --plain to use {shown}, "
             f"or leave {shown} out."
         )
+    if unused == ["--drop"] and stream.format == "npy":
+        raise UsageError(f"--drop leaves columns out of {task.input} if you add --plain, too.")
     raise UsageError(f"{shown}: only tables (CSV, TSV, Parquet, Arrow) without --plain have this option. Leave it out.")
 
 
@@ -72,7 +100,7 @@ def _train_plain(task: Train, stream: RowStream, meter: ProgressMeter) -> tuple[
     counted = CountedRows(stream, meter)
     # Before the first block is read. Blocks need so little that the error of too little memory waits for their number.
     budget = memory_left(task, reading=False, least=1 << 25 if task.cv else None)
-    rows = _TimedBlocks(counted, task)
+    rows = _TimedBlocks(counted, task, RowColumns(stream, task))
     made = _new_estimator(task, _hash_parameters(task, rows))
     if task.cv:
         _fit_in_memory(made, rows, task, budget, meter)
@@ -103,12 +131,12 @@ def _new_estimator(task: Train, parameters: dict[str, Any]) -> Any:
 
 
 class _TimedBlocks:
-    """Pairs (X, y) of the blocks of a file, and the seconds that reading and hashing them took."""
+    """X, y and weights, if there are any, of the blocks of files, and the seconds that reading and hashing took."""
 
-    def __init__(self, rows: CountedRows, task: Train) -> None:
-        self._counted, self._name, self._start = rows, task.input, monotonic()
+    def __init__(self, rows: CountedRows, task: Train, columns: RowColumns) -> None:
+        self._counted, self._name = rows, task.input
         self._rows = iter(rows)
-        self._labels = Labels(task)
+        self._labels, self._columns = Labels(task), columns
         self.seconds = 0.0
         self.first = next(self._rows, None)
         if self.first is None:
@@ -124,15 +152,17 @@ class _TimedBlocks:
         """The estimated number of all rows; fit_blocks reads it."""
         return self._counted.expected
 
-    def __iter__(self) -> Iterator[tuple[Any, Any]]:
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
         assert self.first is not None
         for part in chain([self.first], self._rows):
             if part.y is None and isinstance(part.X, PackedCodes):
                 raise InputError(f"{self._name} holds codes without labels: hash a file of rows that has labels.")
             self.first = None
-            yield part.X, self._labels.checked(part.y)
+            weights = self._columns.weights(part)
+            y = self._labels.checked(part.y)
+            yield (part.X, y) if weights is None else (part.X, y, weights)
         self._labels.check_count()
-        self.seconds = monotonic() - self._start
+        self.seconds = self._counted.seconds
 
 
 def _hash_parameters(task: Train, rows: _TimedBlocks) -> dict[str, Any]:
@@ -217,13 +247,14 @@ class _FoldProgress:
 def _fit_in_memory(model: Any, rows: _TimedBlocks, task: Train, budget: int, meter: ProgressMeter) -> None:
     """Fit in memory: cross-validation passes over all codes for each fold."""
     size, label_bytes, count = 0, 0, 0
-    parts, labels, hasher = [], [], None
-    for X, y in rows:
+    parts, labels, weights, hasher = [], [], [], None
+    for X, y, *weight in rows:
         if hasher is None and not isinstance(X, PackedCodes):
             hasher = hasher_for(model, canonical_rows(X[:1]))
         new = [X] if hasher is None else [codes for _, codes in codes_of(hasher, X, check_n_jobs(task.threads))]
         parts += new
         labels.append(y)
+        weights += weight
         size += COPIES * sum(part.nbytes for part in new)
         label_bytes, count = max(label_bytes, y.dtype.itemsize), count + len(y)
         needed = size + LABEL_COPIES * label_bytes * count
@@ -240,7 +271,8 @@ def _fit_in_memory(model: Any, rows: _TimedBlocks, task: Train, budget: int, met
     meter.say(f"{len(codes):,} rows")
     meter.begin("cross-validation")
     every = replace(codes, n_features=widest.n_features)
-    model.fit(every, np.concatenate(labels), progress=_FoldProgress(meter, model).show)
+    sample_weight = np.concatenate(weights) if weights else None
+    model.fit(every, np.concatenate(labels), sample_weight, progress=_FoldProgress(meter, model).show)
 
 
 def _lines(facts: dict[str, Any], model: Any, stream: Any) -> dict[str, str]:

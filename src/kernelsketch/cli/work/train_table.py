@@ -11,7 +11,7 @@ import numpy as np
 
 from ..._rounding import floats_of
 from ...exceptions import InputError
-from ...formats import RowStream, joined_labels
+from ...formats import PartStream, RowStream, joined_labels
 from ...tabular import (
     EFFORTS,
     FEWEST_CATEGORIES,
@@ -25,6 +25,7 @@ from .._memory import enough_memory, memory_left, peak_bytes
 from .._options import label_of
 from .._progress import CountedRows, ProgressMeter, format_duration
 from .._results import format_bytes, label_value, labels_text
+from .._row_columns import RowColumns
 from .._row_sample import KeptRows
 from .._table_facts import column_facts, important_columns
 from .._tables import joined_table
@@ -46,7 +47,7 @@ CODE_BYTES = 2  # of a hash of a row, with the copies for folds: measured
 def train_table(task: Train, stream: RowStream, meter: ProgressMeter) -> tuple[dict[str, Any], dict[str, str]]:
     """Train on a table, save the model, and return facts about it, also as lines."""
     counted = CountedRows(stream, meter)
-    X, y = _read(task, counted)
+    X, y, weights = _read(task, counted, RowColumns(stream, task, task.labels))
     read_seconds = meter.seconds
     parameters: dict[str, Any] = {"effort": task.effort, "budget": task.budget}
     parameters |= {"random_state": task.seed, "n_jobs": task.threads}
@@ -54,16 +55,23 @@ def train_table(task: Train, stream: RowStream, meter: ProgressMeter) -> tuple[d
         parameters |= {name: getattr(task, name) for name in ("loss", "quantile") if getattr(task, name) is not None}
     else:
         parameters["threshold"] = task.threshold_value()
-    parameters["scoring"] = task.scoring
+    parameters |= {"scoring": task.scoring, "on_interrupt": task.on_interrupt}
     parameters |= {"max_categories": task.max_categories, "infinity": task.infinity}
-    parameters |= {name: _columns(task, name, stream) for name in ("categorical_features", "drop")}
+    parameters["categorical_features"] = _columns("categorical", task.categorical_features, stream)
+    parameters["drop"] = _columns("drop", _dropped(task, stream), stream)
     if task.balanced:
         parameters["class_weight"] = "balanced"
     kind = GCWSTabularRegressor if task.regression else GCWSTabularClassifier
     meter.begin("learning")
     model = kind(**parameters).fit(
-        X, y, groups=task.groups, time=task.time, progress=lambda text: meter.show(None, text)
+        X, y, weights, groups=task.groups, time=task.time, progress=lambda text: meter.show(None, text)
     )
+    if y.ndim > 1:
+        from .train_several import save_several, several_lines
+
+        facts = save_several(model, task, stream, counted.rows)
+        facts |= {"training_rows": len(y), "learn_seconds": meter.seconds - read_seconds, "peak_bytes": peak_bytes()}
+        return facts, several_lines(facts, stream)
     facts = {
         **save_model(model, task, stream, counted.rows),
         "training_rows": len(y),
@@ -82,22 +90,26 @@ def train_table(task: Train, stream: RowStream, meter: ProgressMeter) -> tuple[d
     return facts, _lines(facts, stream)
 
 
-def _columns(task: Train, name: str, stream: RowStream) -> list[str | int] | None:
-    """Return columns that an option names, as estimators take them: positions do not count the label."""
-    given: list[str] | None = getattr(task, name)
+def _dropped(task: Train, stream: RowStream) -> list[str] | None:
+    """Return the columns that the fit leaves out. Reading has left out those that some of several files lack."""
+    if not isinstance(stream, PartStream) or stream.feature_names is None:
+        return task.drop
+    return [column for column in task.drop or () if column in stream.feature_names or column not in stream.left_out]
+
+
+def _columns(option: str, given: list[str] | None, stream: RowStream) -> list[str | int] | None:
+    """Return columns that an option names, as estimators take them: positions count the features only."""
     if not given or stream.feature_names is not None:
         return list(given) if given else None
-    label, width = int(task.label) if task.label is not None else None, stream.n_features or 0
+    places = stream.opened.places
     found: list[str | int] = []
     for text in given:
-        if not text.isdecimal():
-            found.append(text)
+        if not text.isdecimal() or places is None or int(text) > max(places):
+            found.append(int(text) if text.isdecimal() else text)
             continue
-        position = int(text)
-        place = None if label is None else label % (width + 1)
-        if position == place:
-            raise UsageError(f"--{'drop' if name == 'drop' else 'categorical'} {text} is the label column.")
-        found.append(position - (place is not None and position > place))
+        if int(text) not in places:
+            raise UsageError(f"--{option} {text} is the label column, or another one that is no feature.")
+        found.append(places.index(int(text)))
     return found
 
 
@@ -124,6 +136,11 @@ def save_model(model: Any, task: Train, stream: RowStream, rows: int) -> dict[st
     """Save a model with the label column of its rows, and return the facts that every model has."""
     head = getattr(model, "model_", model)
     head.fitted_ = replace(head.fitted_, label_column=label_of(stream, task))
+    return saved_facts(model, task, rows)
+
+
+def saved_facts(model: Any, task: Train, rows: int) -> dict[str, Any]:
+    """Save a model, and return the facts that every model has."""
     model.save(task.model)
     classes = [label_value(label) for label in getattr(model, "classes_", np.empty(0)).tolist()]
     return {
@@ -142,14 +159,15 @@ def saved_lines(facts: dict[str, Any]) -> dict[str, str]:
     return {**peak, "model": f"{facts['model']}, {format_bytes(facts['bytes'])}"}
 
 
-def _read(task: Train, rows: CountedRows) -> tuple[Any, Any]:
-    """Return the whole table and its labels."""
+def _read(task: Train, rows: CountedRows, columns: RowColumns) -> tuple[Any, Any, Any]:
+    """Return the whole table, its labels and the weights of its rows, which may be None."""
     budget, kept, checks = memory_left(task), KeptRows(task.sample, task.seed), Labels(task)
     text_bytes = label_bytes = 0
     for block in rows:
-        y = checks.checked(block.y)
-        kept.add(block.X, y)
-        text_bytes, label_bytes = text_bytes + _text_bytes(block.X), max(label_bytes, np.asarray(y).dtype.itemsize)
+        y = np.asarray(checks.checked(columns.labels(block)))
+        kept.add(block.X, y, columns.weights(block))
+        text_bytes += _text_bytes(block.X)
+        label_bytes = max(label_bytes, y.dtype.itemsize * (y.shape[1] if y.ndim > 1 else 1))
         row_bytes = CELL_BYTES * block.X.shape[1] + LABEL_COPIES * label_bytes
         # at the end, all rows are counted first
         if not rows.at_end or len(kept) * row_bytes + text_bytes * len(kept) // rows.rows > budget:
@@ -162,12 +180,13 @@ def _read(task: Train, rows: CountedRows) -> tuple[Any, Any]:
     counts = [len(set(column.values)) for column in table.columns if column.kind == "category"]
     categories, many = sum(min(task.max_categories, n) for n in counts), sum(n >= FEWEST_CATEGORIES for n in counts)
     y = joined_labels(kept.y, LABELS_BYTES)
-    n_classes = 0 if task.regression else len(np.unique(y))
+    n_classes = 0 if task.regression else len(np.unique(y))  # 0 and 1, of several labels
     row_bytes = CELL_BYTES * len(table.columns) + FEATURE_BYTES * categories + LABEL_COPIES * label_bytes
     row_bytes += OUTPUT_BYTES * n_classes if n_classes > 2 and EFFORTS[task.effort].n_trees else 0
     row_bytes += MEANS_BYTES * many * (n_classes if n_classes > 2 else 1) if n_classes <= MOST_CLASSES else 0
     _check_memory(task, budget, text_bytes, rows, row_bytes)
-    return table, y
+    weights = np.concatenate(kept.weights) if kept.weights[0].ndim == 1 else None
+    return table, y, weights
 
 
 def _text_bytes(X: Any) -> int:
@@ -223,6 +242,8 @@ class Labels:
             raise InputError(f"{self._name} has no labels. Name their column with --label COLUMN; -1 is the last.")
         labels = as_targets(labels) if self._regression else labels
         y = np.asarray(labels)
+        if y.ndim > 1 and not self._regression:
+            return self._flags(y)
         if self._regression and y.dtype.kind in "OUST":
             raise InputError(
                 f"The labels of {self._name} are text, for example {str(y[0])!r}, but --regression needs numbers. "
@@ -240,6 +261,15 @@ class Labels:
             self._rows += len(y)
             self._seen.update(np.unique(y).tolist())
         return labels
+
+    def _flags(self, y: Any) -> Any:
+        """Return several labels per row, which are 0 or 1, as integers."""
+        if not np.isin(y, (0, 1)).all():
+            raise InputError(
+                f"The labels of {self._name} have {y[~np.isin(y, (0, 1))][0]:g}. Several labels per row are 0 or 1: to "
+                "predict numbers, pass --regression; of more classes, train a model for each label."
+            )
+        return y.astype(np.int64)
 
     def check_count(self) -> None:
         """Refuse very many different numbers as classes, unless the command line insists."""
@@ -271,6 +301,8 @@ def _lines(facts: dict[str, Any], stream: Any) -> dict[str, str]:
     lines["hash"] = f"{facts['n_components']} hashes, effort {facts['effort']}"
     if facts["budget"] is not None:
         lines["budget"] = summary_of(facts["fitted_effort"], facts["training_rows"], facts["budget"])
+    elif facts["fitted_effort"] != EFFORTS[facts["effort"]].settings():
+        lines["interrupted"] = summary_of(facts["fitted_effort"], facts["training_rows"], None)
     lines["blend"] = f"C={facts['C']:g}, " + (
         f"boosted trees have a share of {100 * facts['trees_share']:.0f} %" if facts["trees_share"] else "no trees"
     )

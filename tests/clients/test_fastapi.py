@@ -1,13 +1,15 @@
-"""The service of docs/how-to/serving.rst, end to end."""
+"""FastAPI: the service of docs/how-to/serving.rst, end to end."""
 
 import importlib.util
 import math
 from pathlib import Path
 
-import pytest
-
+from helpers.clients import client
 from kernelsketch import GCWSTabularClassifier
 
+client("fastapi")
+client("httpx")  # which its test client needs
+client_of = client("fastapi.testclient").TestClient
 APP = Path(__file__).parents[2] / "docs/how-to/flats_app.py"
 
 
@@ -20,9 +22,6 @@ def flats():
 
 
 def test_the_service_answers_as_the_model(tmp_path, monkeypatch):
-    pytest.importorskip("fastapi", reason="FastAPI is not installed")
-    pytest.importorskip("httpx", reason="httpx, which FastAPI's test client needs, is not installed")
-    client_of = pytest.importorskip("fastapi.testclient", exc_type=ImportError).TestClient
     rows = flats()
     model = GCWSTabularClassifier("quick").fit(rows, [row["area"] > 60 and row["rooms"] > 1 for row in rows])
     monkeypatch.chdir(tmp_path)
@@ -31,15 +30,15 @@ def test_the_service_answers_as_the_model(tmp_path, monkeypatch):
     module = importlib.util.module_from_spec(spec)
     monkeypatch.setitem(__import__("sys").modules, "flats_app", module)
     spec.loader.exec_module(module)
-    client = client_of(module.app)
+    service = client_of(module.app)
     for row in ({"area": 75, "district": "d3"}, rows[0], {"district": "elsewhere"}, {}):
         whole = {**dict.fromkeys(("area", "rooms", "district", "heating")), **row}
-        answer = client.post("/predict", json=row)
+        answer = service.post("/predict", json=row)
         assert answer.status_code == 200
         assert answer.json() == dict(zip(["False", "True"], model.predict_proba([whole])[0].tolist(), strict=True))
         assert math.isclose(sum(answer.json().values()), 1)
-    assert client.post("/predict", json={"area": "large"}).status_code == 422
+    assert service.post("/predict", json={"area": "large"}).status_code == 422
     assert (
-        client.post("/predict", content='{"area": 1e999}', headers={"Content-Type": "application/json"}).status_code
+        service.post("/predict", content='{"area": 1e999}', headers={"Content-Type": "application/json"}).status_code
         == 422
     )
