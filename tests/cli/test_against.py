@@ -141,19 +141,16 @@ def test_folders_of_parts(command, tmp_path):
         (tmp_path / name / "_SUCCESS").touch()
         for part in range(3):
             write(tmp_path / name / f"part-{part}.jsonl", texts[part::3])
-    known, matches = tmp_path / "known.jsonl", tmp_path / "matches.jsonl"
-    folders = tmp_path / "new", "--against", tmp_path / "old"
-    command("dedup", *folders, "-o", known, "--matches", matches, "--text", "body", "-t", THRESHOLD)
+    known, matches, more = tmp_path / "known.jsonl", tmp_path / "matches.jsonl", ["--text", "body", "-t", THRESHOLD]
+    new, old = tmp_path / "new", ["--against", tmp_path / "old"]
+    command("dedup", new, *old, "-o", known, "--matches", matches, *more)
     assert len(lines_of(matches)) == KNOWN.sum()
     assert {json.loads(line)["source"] for line in lines_of(matches)} <= {
         str(tmp_path / "old" / f"part-{part}.jsonl") for part in range(3)
     }
-    pattern = str(tmp_path / "new" / "part-*.jsonl")
-    command(
-        "dedup", pattern, "--against", tmp_path / "old", "-o", tmp_path / "b.jsonl", "--text", "body", "-t", THRESHOLD
-    )
+    command("dedup", new / "part-*.jsonl", *old, "-o", tmp_path / "b.jsonl", *more)
     assert lines_of(tmp_path / "b.jsonl") == lines_of(known)
-    made = command("dedup", tmp_path / "old", "--against", tmp_path / "c", "--append", "-o", tmp_path / "o.jsonl", *more)
-    assert "documents to the collection" in made.output
+    made = ["--against", tmp_path / "c", "--append", "-o", tmp_path / "o.jsonl"]
+    assert "documents to the collection" in command("dedup", tmp_path / "old", *made, *more).output
     found = command("dedup", tmp_path / "c", "-o", tmp_path / "d.jsonl", status=1)
     assert "is a collection of documents: name it with --against" in found.output
