@@ -141,7 +141,7 @@ def test_trees_end_early(kind, number, n_trees, monkeypatch):
     grown = at_tree(monkeypatch, number)
     with pytest.warns(InterruptWarning):
         model = estimator(effort, on_interrupt="keep").fit(X, y)
-    of_intervals = SPREAD_TREES + 3 * n_trees if kind == "numbers" else 0  # of spreads, and of fewer rows in three folds
+    of_intervals = SPREAD_TREES + 3 * n_trees if kind == "numbers" else 0  # also of fewer rows in three folds
     assert grown[0] == number + of_intervals  # and no other tree of the blend grew
     assert model.effort_["n_trees"] == n_trees
     assert (model.trees_share_ > 0) == (n_trees > 0)
