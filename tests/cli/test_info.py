@@ -4,7 +4,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from kernelsketch import GCWS, GCWSClassifier, GCWSRegressor, GCWSTabularClassifier, load_model
+from kernelsketch import GCWS, GCWSClassifier, GCWSRegressor, GCWSTabularClassifier, GCWSTabularRegressor, load_model
 from kernelsketch.formats import open_rows
 from kernelsketch.storage import load_file, save_file
 from kernelsketch.tabular import TABULAR_SCHEMA
@@ -31,6 +31,14 @@ def test_the_parameter_of_a_loss(command, tmp_path):
     for options in {"loss": "quantile", "quantile": 0.9}, {"loss": "huber", "epsilon": 0.25}:
         GCWSRegressor(8, **options).fit(X, X[:, 0]).save(tmp_path / "m.safetensors")
         assert options.items() <= facts(command, tmp_path / "m.safetensors").items()
+
+
+def test_the_loss_of_a_table(command, tmp_path):
+    """The loss that the user chose, not the one of the linear model, which learns logarithms of counts."""
+    X = np.random.default_rng(0).normal(size=(80, 2))
+    model = GCWSTabularRegressor("quick", loss="poisson").fit(X, np.round(np.exp(1 + X[:, 0])))
+    model.save(tmp_path / "m.safetensors")
+    assert facts(command, tmp_path / "m.safetensors")["loss"] == "poisson"
 
 
 def test_codes(command, digits, tmp_path):

@@ -20,8 +20,8 @@ from ...serving import MODEL_SCHEMA
 from ...storage import is_container, read_header
 from ...tabular import TABULAR_SCHEMA, load_model, plan_column
 from .._errors import UsageError
-from .._file_predictor import one_output
 from .._file_versions import abilities, version_facts, version_lines
+from .._label_facts import label_facts, label_lines
 from .._options import open_input
 from .._progress import CountedRows, ProgressMeter
 from .._results import format_bytes, label_value, labels_text, print_facts, print_json
@@ -79,12 +79,14 @@ def _describe_file(input: str, task: Info) -> None:
         print_json(facts)
     else:
         columns = facts.pop("columns", None)
+        of_labels = label_lines(facts.pop("outputs", []))
         of_version = version_lines(facts, input, task.upgrade)
         shown = {
             _NAMES.get(name, name.replace("_", " ")): _text(name, value)
             for name, value in facts.items()
             if value is not None
-        } | of_version
+        }
+        shown |= of_labels | of_version
         if columns is None:
             print_facts(shown)
         else:
@@ -130,7 +132,9 @@ def _kind(path: str) -> str:
 
 
 def _model(path: Path) -> dict[str, Any]:
-    model = one_output(load_model(path), path)
+    model = load_model(path)
+    if getattr(model, "_has_several", False):
+        return _several(model, read_header(path))
     header, inner = read_header(path), getattr(model, "model_", model)
     is_tabular = inner is not model
     hasher = inner.hasher_
@@ -143,7 +147,7 @@ def _model(path: Path) -> dict[str, Any]:
         **(_tabular(model, header) if is_tabular else {}),
         **_hash(hasher, hasher.seed_, hasher.center_ is not None),
         "C": float(getattr(inner, "C_", None) or inner.C),
-        "loss": inner.loss,
+        "loss": getattr(model, "loss", inner.loss),  # a table of counts learns their logarithms by squared_error
         **_loss_parameter(inner),
         "passes": int(inner.n_iter_),
         "duality_gap": None if gap is None else float(np.max(gap / np.maximum(inner.objective_, np.finfo(float).tiny))),
@@ -169,6 +173,22 @@ def _tabular(model: Any, header: dict[str, Any]) -> dict[str, Any]:
         "held_out_metric": model.held_out_metric_,
         "held_out_score": model.held_out_score_,
         "held_out_error": model.held_out_error_ if np.isfinite(model.held_out_error_) else None,
+    }
+
+
+def _several(model: Any, header: dict[str, Any]) -> dict[str, Any]:
+    """Return facts about a model of several labels."""
+    outputs, is_classifier = model.estimators_, hasattr(model, "classes_")
+    columns = [one.model_.fitted_.label_column for one in outputs]
+    labels = range(len(outputs)) if None in columns else columns
+    return {
+        "kind": f"model ({type(model).__name__}) of {len(outputs)} labels",
+        "n_features": int(model.n_features_in_),
+        "effort": outputs[0].effort_["effort"],
+        "trained_rows": outputs[0].model_.training_.rows,
+        "can": ["predict", "predict --proba"] if is_classifier else ["predict"],
+        "versions": header["output_0"]["versions"],
+        "outputs": [label_facts(one, label) for one, label in zip(outputs, labels, strict=True)],
     }
 
 
