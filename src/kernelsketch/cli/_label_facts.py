@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 
-def label_facts(output: Any, label: str | int) -> dict[str, Any]:
+def label_facts(output: Any, label: str | int | None) -> dict[str, Any]:
     """Return facts about the model of one label of several."""
     return {
         "label": label,
