@@ -4,10 +4,20 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from kernelsketch import GCWS, GCWSClassifier, GCWSRegressor, GCWSTabularClassifier, GCWSTabularRegressor, load_model
+from kernelsketch import (
+    GCWS,
+    DocumentCollection,
+    GCWSClassifier,
+    GCWSIndex,
+    GCWSRegressor,
+    GCWSTabularClassifier,
+    GCWSTabularRegressor,
+    load_model,
+)
 from kernelsketch.formats import open_rows
 from kernelsketch.storage import load_file, save_file
 from kernelsketch.tabular import TABULAR_SCHEMA
+from kernelsketch.text import Shingles
 
 
 def facts(command, *args):
@@ -90,6 +100,21 @@ def test_indexes(command, files, tmp_path):
     command("index", "build", *files["npz"], "-i", tmp_path / "i.safetensors", "--n-tables", 8)
     found = facts(command, tmp_path / "i.safetensors")
     assert (found["kind"], found["rows"], found["n_tables"], found["n_features"]) == ("index", 600, 8, 64)
+
+
+def test_folders(command, files, tmp_path):
+    """Folders of a collection and of an index are described, and not taken for rows in parts."""
+    known = DocumentCollection.create(tmp_path / "known", threshold=0.7, shingles=Shingles(2))
+    known.add(["One text of five words.", "Another text of five words."])
+    found = facts(command, tmp_path / "known")
+    assert found["kind"] == "collection of documents"
+    assert (found["documents"], found["threshold"], found["ngram"]) == (2, 0.7, 2)
+    new = tmp_path / "new.safetensors"
+    assert "is no model, index" in command("info", tmp_path / "known", "--upgrade", new, status=2).stderr
+    command("index", "build", *files["npz"], "-i", tmp_path / "i.safetensors", "--n-tables", 8)
+    GCWSIndex.load(tmp_path / "i.safetensors").save_folder(tmp_path / "index")
+    found = facts(command, tmp_path / "index")
+    assert (found["kind"], found["rows"], found["n_tables"], found["is_current"]) == ("index", 600, 8, True)
 
 
 def test_the_content_decides_not_the_name(command, digits, tmp_path):

@@ -15,7 +15,15 @@ from ... import __version__
 from ..._losses import loss_named
 from ...backends import backend_for
 from ...hashing import CODES_FORMAT, CODES_SCHEMA, load_codes
-from ...neighbors import INDEX_FORMAT, INDEX_SCHEMA, GCWSIndex
+from ...neighbors import (
+    INDEX_FORMAT,
+    INDEX_SCHEMA,
+    DocumentCollection,
+    GCWSIndex,
+    index_list,
+    is_collection,
+    shingles_of,
+)
 from ...serving import MODEL_SCHEMA
 from ...storage import is_container, read_header
 from ...tabular import TABULAR_SCHEMA, load_model, plan_column
@@ -65,7 +73,7 @@ def _version(distribution: str) -> str | None:
 
 def _describe_file(input: str, task: Info) -> None:
     kind = _kind(input)
-    readers = {"model": _model, "codes": _codes, "index": _index}
+    readers = {"model": _model, "codes": _codes, "index": _index, "collection": _collection}
     if task.upgrade is not None:
         _upgrade(kind, Path(input), Path(task.upgrade))
     if kind in readers:
@@ -109,7 +117,7 @@ _NAMES = {
 
 def _upgrade(kind: str, path: Path, target: Path) -> None:
     """Write the content of a file as the current version does."""
-    if kind == "rows":
+    if kind in ("rows", "collection"):
         raise UsageError(
             f"--upgrade: {path} is no model, index or file of codes. Leave --upgrade out; kernelsketch convert writes "
             "rows in another format."
@@ -125,6 +133,8 @@ def _upgrade(kind: str, path: Path, target: Path) -> None:
 
 def _kind(path: str) -> str:
     """Return the kind of a file, by its header if it is one of ours, whatever its name is."""
+    if os.path.isdir(path):  # of rows in parts, unless it is ours
+        return "collection" if is_collection(path) else "rows" if index_list(Path(path)) is None else "index"
     if path == "-" or not (path.endswith(".safetensors") or is_container(Path(path))):
         return "rows"
     found = read_header(Path(path))
@@ -202,7 +212,21 @@ def _index(path: Path) -> dict[str, Any]:
         "has_ids": None if index.shingles is None else "yes" if index.has_names_ else "no",
         "p": float(index.hasher_.p),
         "seed": index.hasher_.seed_,
-        **version_facts(read_header(path), INDEX_SCHEMA),
+        **version_facts(read_header(index_list(path) or path), INDEX_SCHEMA),
+    }
+
+
+def _collection(path: Path) -> dict[str, Any]:
+    collection = DocumentCollection(path)
+    shingles = shingles_of(collection)
+    return {
+        "kind": "collection of documents",
+        "documents": len(collection),
+        "threshold": collection.threshold,
+        "analyzer": shingles["analyzer"],
+        "ngram": shingles["n_max"],
+        "weight": shingles["weight"],
+        "normalize": shingles["normalize"],
     }
 
 
