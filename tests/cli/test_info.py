@@ -83,6 +83,15 @@ def test_a_part_or_all(command, files, small_blocks, tmp_path):
     assert "bad.svm, line 601, column 5" in command("info", path, "--scan", status=1).stderr
 
 
+def test_parts(command, tmp_path):
+    """Unless --scan reads all of them, the rows of the first part are not all rows."""
+    for name, text in {"a": "x,y\n1,2\n3,4\n", "b": "x,y\n5,6\n"}.items():
+        (tmp_path / f"{name}.csv").write_text(text)
+    found = facts(command, tmp_path)
+    assert (found["rows"], found["rows_read"], found["n_features"]) == (None, 2, 2)
+    assert facts(command, tmp_path, "--scan")["rows"] == 3
+
+
 def test_damage_is_found(command, digits, tmp_path):
     path = tmp_path / "m.safetensors"
     GCWSClassifier(8).fit(*digits).save(path)

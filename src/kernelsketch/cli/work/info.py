@@ -272,7 +272,7 @@ def _rows(path: str, task: Info) -> dict[str, Any]:
                     counts[label_value(label.item())] = counts.get(label_value(label.item()), 0) + int(count)
             if not task.scan:
                 break
-    whole = task.scan or stream.fraction == 1
+        whole = task.scan or stream.fraction == 1  # of parts, only as long as they are open
     kind = f"table ({stream.format})" if stream.is_table else f"rows ({stream.format}, {_density(is_sparse)})"
     return {
         "kind": kind,
