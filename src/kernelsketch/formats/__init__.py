@@ -28,6 +28,7 @@ To add a format, write a function from a Source and Options to Opened, or a subc
 or _write.py and in _detect.py.
 """
 
+from ._cells import delimiter_hint
 from ._detect import READABLE
 from ._document_writer import DocumentWriter, check_same_columns, written_format
 from ._documents import (
@@ -66,6 +67,7 @@ __all__ = [
     "RowBlock",
     "RowStream",
     "check_same_columns",
+    "delimiter_hint",
     "document_files",
     "encoded",
     "endings",

@@ -62,6 +62,7 @@ from ._text_join import TextClusters as TextClusters
 from ._text_join import join_texts as join_texts
 
 if TYPE_CHECKING:
+    from ._folder import index_list as index_list
     from ._index import GCWSIndex as GCWSIndex
     from ._near_duplicates import SHINGLE_WORDS as SHINGLE_WORDS
     from ._near_duplicates import NearDuplicates as NearDuplicates
@@ -72,6 +73,7 @@ if TYPE_CHECKING:
     from ._tune import layout_for as layout_for
 
 _HOMES = {  # of names that need scikit-learn, which takes a second to import, and the join of texts does not need
+    "_folder": ("index_list",),
     "_index": ("GCWSIndex",),
     "_near_duplicates": ("SHINGLE_WORDS", "NearDuplicates", "dedup"),
     "_storage": ("INDEX_FORMAT", "INDEX_SCHEMA"),

@@ -94,6 +94,12 @@ def load_folder(cls: Any, folder: Path, mmap: bool) -> Any:
     raise InputError(f"{folder} is damaged: its file {missing} is missing.")
 
 
+def index_list(path: Path) -> Path | None:
+    """Return the list of an index folder; None if the path is no such folder."""
+    found = path / LIST
+    return found if found.is_file() and read_header(found).get("format") == LIST_SCHEMA.format else None
+
+
 def _check_folder(folder: Path) -> None:
     """Refuse folders that hold anything else than an index, before any work is done."""
     if not folder.parent.is_dir():
