@@ -39,7 +39,7 @@ from ._documents import (
     Fields,
     too_long,
 )
-from ._folder import InputFiles, files_like, is_pattern, row_files, text_files
+from ._folder import InputFiles, document_files, files_like, is_pattern, row_files, text_files
 from ._labels import joined_labels
 from ._libsvm import words
 from ._open import open_rows
@@ -66,6 +66,7 @@ __all__ = [
     "RowBlock",
     "RowStream",
     "check_same_columns",
+    "document_files",
     "encoded",
     "endings",
     "files_like",

@@ -13,6 +13,9 @@ import numpy as np
 
 from ..exceptions import InputError
 from ..storage import LOCK, PARTIAL_SUFFIX
+from ._source import endings
+
+PART_ENDINGS = (".jsonl", ".ndjson", ".csv", ".tsv", ".parquet", ".arrow", ".feather")  # of documents
 
 
 def text_files(folder: str, outputs: Iterable[str] = ()) -> list[str]:
@@ -104,6 +107,22 @@ def row_files(inputs: Sequence[str]) -> list[str]:
                 found.append(path)
     if not found:
         raise InputError(f"{', '.join(inputs)}: all files are empty. Check the names.")
+    return found
+
+
+def document_files(inputs: Sequence[str], outputs: Iterable[str] = ()) -> list[str]:
+    """Return the files and folders of documents that names of files, folders and patterns stand for.
+
+    A folder whose files are all tables or lines of documents, as Spark and pandas write them, stands for these parts;
+    any other folder is one of text files, each of them a document.
+    """
+    found: list[str] = []
+    for given in inputs:
+        for path in files_like(given) if is_pattern(given) else [given]:
+            names = text_files(path, outputs) if os.path.isdir(path) else []
+            parts = [name for name in names if not any(map(_is_mark, name.split(os.sep)))]
+            is_of_parts = parts and all(endings(name)[1] in PART_ENDINGS for name in parts)
+            found += [os.path.join(path, name) for name in parts] if is_of_parts else [path]
     return found
 
 

@@ -9,6 +9,11 @@
 ``_segments.py``        segments: rows with their codes, vectors, and LSH tables or inverted lists of heavy features
 ``_join.py``            the exact similarity join of sparse rows, by their rarest features or by tiles of the kernel
 ``_text_join.py``       the join for texts on disk
+``_prefix_lists.py``    inverted lists of prefixes: a group of rows that other rows are compared with exactly
+``_collection.py``      :class:`DocumentCollection`: documents on disk that new ones are compared with
+``_known_texts.py``     texts on disk that are similar to a collection, or to documents that are read once
+``_best.py``            the most similar document of each text so far
+``_collection_file.py`` the files of its folder
 ``_clusters.py``        equal rows, clusters of similar pairs (single linkage, stars), and which row stays
 ``_near_duplicates.py`` :class:`NearDuplicates` and :func:`dedup`
 ``_tune.py``            the choice of parameters for a recall, and :func:`layout_for`
@@ -36,9 +41,21 @@ it.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from ._clusters import first_rows as first_rows
 from ._clusters import rank_of as rank_of
+from ._collection import DocumentCollection as DocumentCollection
+from ._collection import make_folder as make_folder
+from ._collection import shingles_header as shingles_header
+from ._collection_file import can_become_collection as can_become_collection
+from ._collection_file import check_folder as check_folder
+from ._collection_file import is_collection as is_collection
 from ._join import counters_for as counters_for
 from ._join import prefixes_of as prefixes_of
+from ._known_texts import add_to_collection as add_to_collection
+from ._known_texts import match_collection as match_collection
+from ._known_texts import match_documents as match_documents
+from ._known_texts import runs_of as runs_of
+from ._known_texts import shingles_of as shingles_of
 from ._text_join import TextClusters as TextClusters
 from ._text_join import join_texts as join_texts
 
