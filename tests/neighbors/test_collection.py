@@ -2,6 +2,7 @@
 
 import shutil
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -155,6 +156,21 @@ def test_a_new_collection_needs_good_parameters(tmp_path):
     with pytest.raises(InputError, match="n_jobs must not be 0"):
         DocumentCollection.create(tmp_path / "known", n_jobs=0)
     assert not (tmp_path / "known").exists()
+
+
+def test_two_processes_make_a_collection_at_once(tmp_path, monkeypatch):
+    """The second one does not replace the documents of the first by an empty list."""
+    place, mkdir = tmp_path / "known", Path.mkdir
+
+    def after_another(folder, **options):
+        monkeypatch.undo()
+        mkdir(folder, **options)
+        DocumentCollection.create(place).add(["a b c d e f"])
+
+    monkeypatch.setattr(Path, "mkdir", after_another)
+    with pytest.raises(InputError, match="has a collection already"):
+        DocumentCollection.create(place)
+    assert len(DocumentCollection(place)) == 1
 
 
 def test_another_collection_in_the_same_place(tmp_path):

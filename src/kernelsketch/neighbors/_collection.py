@@ -357,10 +357,10 @@ def make_folder(path: Any, threshold: Any, shingles: PlainShingles, normalize: s
     header = {"threshold": float(threshold), "shingles": shingles_header(shingles, normalize), "n_added": 0}
     folder = Path(path)
     check_folder(folder)
-    if is_collection(folder):
-        raise InputError(f"{folder} has a collection already: open it with DocumentCollection(path).")
     folder.mkdir(exist_ok=True)
     with locked(folder / LOCK, _busy(folder)):
+        if is_collection(folder):  # perhaps that of another process, since a moment ago
+            raise InputError(f"{folder} has a collection already: open it with DocumentCollection(path).")
         write_list(folder, header, [], [])
 
 
