@@ -1,10 +1,13 @@
 """``kernelsketch dedup --against``: which new documents are known, from files and from a collection that grows."""
 
+import datetime
 import json
 
 import numpy as np
 import pandas as pd
+import pyarrow
 import pytest
+from pyarrow import parquet
 
 from kernelsketch import DocumentCollection, dedup, gmm_kernel
 from kernelsketch.text import Shingles
@@ -154,3 +157,39 @@ def test_folders_of_parts(command, tmp_path):
     assert "documents to the collection" in command("dedup", tmp_path / "old", *made, *more).output
     found = command("dedup", tmp_path / "c", "-o", tmp_path / "d.jsonl", status=1)
     assert "is a collection of documents: name it with --against" in found.output
+
+
+def test_ids_of_parquet(command, tmp_path):
+    """Dates and bytes are texts in a collection and in JSON, as in columns."""
+    ids = {"day": [datetime.date(2026, 1, day) for day in range(1, 4)], "raw": [b"a", b"b", b"c"]}
+    table = pyarrow.table({"text": ["a b c d e f", "a b c d e f", "k l m n o p"], **ids})
+    parquet.write_table(table, tmp_path / "new.parquet")
+    for name, first in (("day", "2026-01-01"), ("raw", "b'a'")):
+        given = ["dedup", tmp_path / "new.parquet", "--id", name, "--against", tmp_path / name]
+        clusters, matches = tmp_path / "clusters.jsonl", tmp_path / "matches.tsv"
+        command(*given, "--append", "-o", tmp_path / f"{name}.parquet", "--clusters", clusters)
+        assert [json.loads(line)["cluster"] for line in lines_of(clusters)] == [first, first]
+        command(*given, "-o", tmp_path / "none.parquet", "--matches", matches)
+        assert lines_of(matches)[1].decode().split("\t")[:3] == [first, first, "1"]
+
+
+def test_a_collection_in_a_folder_of_documents(command, tmp_path):
+    """Its files are no documents."""
+    folder = tmp_path / "texts"
+    folder.mkdir()
+    write(folder / "new.jsonl", NEW)
+    given = [folder, "--against", folder / "known", "--append", *options()]
+    command("dedup", *given, "-o", tmp_path / "first.jsonl")
+    write(folder / "more.jsonl", OLD)
+    command("dedup", *given, "-o", tmp_path / "second.jsonl")
+    both = dedup(OLD + NEW, threshold=THRESHOLD)[1]
+    assert len(lines_of(tmp_path / "second.jsonl")) <= len(OLD)
+    found = command("dedup", folder, "--against", folder / "known", "-o", tmp_path / "third.jsonl", *options("--json"))
+    assert json.loads(found.stdout)["documents"] == len(both)
+
+
+def test_standard_output_is_not_empty_in_silence(command, files, tmp_path):
+    """What was appended was written to standard output once, and cannot be written again."""
+    given = ["dedup", files[0], "--against", tmp_path / "known", "--append", "-o", "-", *options()]
+    assert command(*given).stdout
+    assert "its output cannot be written again" in command(*given, status=1).output

@@ -1,6 +1,8 @@
 """DocumentCollection: exactly the most similar document, whatever was added and removed; its folder; bad input."""
 
+import shutil
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -102,6 +104,9 @@ def test_ids(tmp_path):
         known.add(["a", "b"], ids=["x"])
     with pytest.raises(InputTypeError, match=r"ids\[1\] is 1.5"):
         known.add(["a", "b"], ids=["x", 1.5])
+    for change in (lambda: known.add(["a"], ids="x"), lambda: known.remove("x")):
+        with pytest.raises(InputTypeError, match=r"ids='x' must be a sequence of ids: pass \[id\]"):
+            change()
     assert len(known) == 4
 
 
@@ -143,6 +148,40 @@ def test_bad_places(tmp_path):
         DocumentCollection.create(tmp_path / "idf", shingles=Shingles(weight="idf"))
     with pytest.raises(InputTypeError, match=r"X\[0\] is missing"):
         DocumentCollection(tmp_path / "known").add([None])
+
+
+def test_a_new_collection_needs_good_parameters(tmp_path):
+    with pytest.raises(InputTypeError, match=r"shingles=5 must be kernelsketch\.text\.Shingles"):
+        DocumentCollection.create(tmp_path / "known", shingles=5)
+    with pytest.raises(InputError, match="n_jobs must not be 0"):
+        DocumentCollection.create(tmp_path / "known", n_jobs=0)
+    assert not (tmp_path / "known").exists()
+
+
+def test_two_processes_make_a_collection_at_once(tmp_path, monkeypatch):
+    """The second one does not replace the documents of the first by an empty list."""
+    place, mkdir = tmp_path / "known", Path.mkdir
+
+    def after_another(folder, **options):
+        monkeypatch.undo()
+        mkdir(folder, **options)
+        DocumentCollection.create(place).add(["a b c d e f"])
+
+    monkeypatch.setattr(Path, "mkdir", after_another)
+    with pytest.raises(InputError, match="has a collection already"):
+        DocumentCollection.create(place)
+    assert len(DocumentCollection(place)) == 1
+
+
+def test_another_collection_in_the_same_place(tmp_path):
+    """A process that still has the old one open does not mix the two."""
+    old = DocumentCollection.create(tmp_path / "known", shingles=Shingles(1))
+    shutil.rmtree(tmp_path / "known")
+    DocumentCollection.create(tmp_path / "known", shingles=Shingles(2)).add(["alpha beta"])
+    for change in (lambda: old.add(["gamma"]), lambda: old.remove([0])):
+        with pytest.raises(InputError, match="has become another collection"):
+            change()
+    assert DocumentCollection(tmp_path / "known").match(["alpha beta"]).ids == [0]
 
 
 def test_two_writers(tmp_path):

@@ -87,7 +87,7 @@ def _write_table(path: str, names: tuple[str, ...], rows: Iterator[tuple[Any, ..
         for a, b, similarity, *more in rows:
             if as_json:
                 cells = dict(zip(names, (a, b, round(similarity, 6), *more), strict=True))
-                line = json_text.dumps(cells, ensure_ascii=False)
+                line = json_text.dumps(cells, ensure_ascii=False, default=str)
             else:
                 line = "\t".join((cell(a), cell(b), f"{similarity:.6g}", *map(cell, more)))
             file.write(encoded(line) + b"\n")

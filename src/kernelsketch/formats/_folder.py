@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..exceptions import InputError
-from ..storage import LOCK, PARTIAL_SUFFIX
+from ..storage import COLLECTION, LOCK, PARTIAL_SUFFIX
 from ._source import endings
 
 PART_ENDINGS = (".jsonl", ".ndjson", ".csv", ".tsv", ".parquet", ".arrow", ".feather")  # of documents
@@ -22,8 +22,8 @@ def text_files(folder: str, outputs: Iterable[str] = ()) -> list[str]:
     """Return the files of a folder and its subfolders that are documents, by their path from the folder, in order.
 
     Names that begin with a dot are left out, and so is what commands of kernelsketch write there: ``outputs``, by the
-    identity of the files or by folder and name, files that are not complete yet, and work folders. Links to files are
-    followed, links to folders are not.
+    identity of the files or by folder and name, files that are not complete yet, work folders, and
+    collections of documents. Links to files are followed, links to folders are not.
     """
     outputs = list(outputs)
     written = {_identity(found) for path in outputs if (found := _status(path)) is not None}
@@ -41,7 +41,7 @@ def text_files(folder: str, outputs: Iterable[str] = ()) -> list[str]:
                 f"{os.path.join(folder, inner)} cannot be read: {error.strerror or error}. Allow it, or name the "
                 "folders and files to read."
             ) from None
-        if any(entry.name == LOCK for entry in entries):
+        if any(entry.name in (LOCK, COLLECTION) for entry in entries):
             continue
         for entry in entries:
             if entry.name.startswith(".") or entry.name.endswith(PARTIAL_SUFFIX):

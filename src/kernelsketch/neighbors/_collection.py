@@ -119,9 +119,12 @@ class DocumentCollection:
         -------
         collection : DocumentCollection
         """
+        check_n_jobs(n_jobs)  # before there is a folder
         if shingles is None:
             make_folder(path, threshold, PlainShingles(SHINGLE_WORDS, SHINGLE_WORDS), None)
             return cls(path, n_jobs=n_jobs)
+        if not hasattr(shingles, "_plain"):
+            raise InputTypeError(Setting("shingles", shingles), " must be kernelsketch.text.Shingles, or None.")
         shingles._validate_params()
         if shingles.weight == "idf":
             raise InputError(
@@ -179,7 +182,7 @@ class DocumentCollection:
             Their ids, which need not be unique. None numbers all documents of the collection from 0.
         """
         texts = texts_of(X, self._listed.header["shingles"]["normalize"])
-        named = None if ids is None else [_checked_id(one, row) for row, one in enumerate(ids)]
+        named = None if ids is None else _checked_ids(ids)
         if named is not None and len(named) != len(texts.ends) - 1:
             raise InputError(f"ids has {len(named)} values for {len(texts.ends) - 1} texts: pass one per text.")
         self._add([(texts, named)])
@@ -199,7 +202,7 @@ class DocumentCollection:
         -------
         n_removed : int
         """
-        wanted = {_encoded(_checked_id(one, row)) for row, one in enumerate(ids)}
+        wanted = set(map(_encoded, _checked_ids(ids)))
         with self._lock, locked(self.path / LOCK, _busy(self.path)):
             listed, count = self._newest(), 0
             after: list[Segment] = []
@@ -281,6 +284,8 @@ class DocumentCollection:
     def _newest(self) -> Listed:
         """Return the collection as it is on the disk, where another process may have changed it."""
         listed = read_collection(self.path)
+        if any(listed.header[name] != self._listed.header[name] for name in ("threshold", "shingles")):
+            raise InputError(f"{self.path} has become another collection since it was opened: open it again.")
         return self._listed if listed.checksum == self._listed.checksum else listed
 
     def _commit(self, listed: Listed, segments: list[Segment], added: int, runs: list[str]) -> None:
@@ -352,10 +357,10 @@ def make_folder(path: Any, threshold: Any, shingles: PlainShingles, normalize: s
     header = {"threshold": float(threshold), "shingles": shingles_header(shingles, normalize), "n_added": 0}
     folder = Path(path)
     check_folder(folder)
-    if is_collection(folder):
-        raise InputError(f"{folder} has a collection already: open it with DocumentCollection(path).")
     folder.mkdir(exist_ok=True)
     with locked(folder / LOCK, _busy(folder)):
+        if is_collection(folder):  # perhaps that of another process, since a moment ago
+            raise InputError(f"{folder} has a collection already: open it with DocumentCollection(path).")
         write_list(folder, header, [], [])
 
 
@@ -406,7 +411,15 @@ def _id_of(segment: Segment, row: int) -> Any:
 
 
 def _encoded(one: Any) -> bytes:
-    return json.dumps(one, ensure_ascii=False).encode("utf-8", "surrogatepass")
+    return json.dumps(one, ensure_ascii=False, default=str).encode(
+        "utf-8", "surrogatepass"
+    )  # dates of Parquet are text
+
+
+def _checked_ids(ids: Iterable[Any]) -> list[Any]:
+    if isinstance(ids, (str, bytes)):
+        raise InputTypeError(Setting("ids", ids), " must be a sequence of ids: pass [id] for a single one.")
+    return [_checked_id(one, row) for row, one in enumerate(ids)]
 
 
 def _checked_id(one: Any, row: int) -> Any:

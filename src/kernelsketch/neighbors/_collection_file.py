@@ -26,10 +26,11 @@ import numpy as np
 
 from .._array import Array
 from ..exceptions import InputError
+from ..storage import COLLECTION as LIST
 from ..storage import PARTIAL_SUFFIX, Field, Rule, Schema, Tensor, Text, load_file, read_header, save_file
 from ._prefix_lists import LEAST_COUNTERS, MOST_COUNTERS, PrefixLists
 
-LIST, LOCK = "collection.safetensors", "lock"
+LOCK = "lock"
 FORMAT = "kernelsketch.DocumentCollection"
 SEGMENT = re.compile(r"segment-[0-9a-f]{16}\.safetensors")
 MOST_RUNS = 100  # names of the last additions that a list keeps

@@ -280,6 +280,8 @@ def _is_there(task: Dedup) -> bool:
     what = f"{', '.join(task.inputs)}: an earlier run of this command has added these documents to the collection"
     if task.output != "-" and not os.path.exists(task.output):
         raise InputError(f"{what}, but {task.output} is not there: choose another name for the output.")
+    if not os.path.isfile(task.output):
+        raise InputError(f"{what}, and its output cannot be written again: name a file for the output.")
     print(f"kernelsketch: {what}, and nothing is left to do.", file=sys.stderr)
     return True
 
