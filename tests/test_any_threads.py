@@ -4,7 +4,9 @@ The rows are few but enough that many threads get work: learning takes a thread 
 """
 
 import inspect
+import tempfile
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,6 +17,7 @@ from kernelsketch import (
     GCWS,
     NRFF,
     RFF,
+    DocumentCollection,
     GCWSClassifier,
     GCWSClassifierCV,
     GCWSIndex,
@@ -134,6 +137,17 @@ def numbers():
     return rows()[0][:, 0].astype(float) + rows()[1]
 
 
+def collected(n_jobs):
+    rng = np.random.default_rng(0)
+    texts = [" ".join(f"w{i}" for i in rng.integers(40, size=12)) for _ in range(3000)]
+    with tempfile.TemporaryDirectory() as folder:
+        known = DocumentCollection.create(f"{folder}/known", threshold=0.3, shingles=Shingles(1), n_jobs=n_jobs)
+        known.add(texts[:1500])
+        (segment,) = Path(folder, "known").glob("segment-*")
+        found = known.match(texts[1500:])
+        return [[-1 if one is None else one for one in found.ids], found.similarity, np.fromfile(segment, np.uint8)]
+
+
 WORK = {
     "gmm_kernel": kernel("gmm_kernel"),
     "gmm_kernel of bytes": kernel("gmm_kernel", lambda X: np.abs(X * 20).astype(np.uint8).astype(np.float32)),
@@ -164,6 +178,7 @@ WORK = {
     "GCWSIndex": found,
     "GCWSNeighborsTransformer": transformed(GCWSNeighborsTransformer(5), lambda: few(1000)[0]),
     "NearDuplicates": lambda n_jobs: [NearDuplicates(0.6, n_jobs=n_jobs).fit(np.abs(few(1500)[0])).labels_],
+    "DocumentCollection": collected,
     "dedup": lambda n_jobs: [*dedup(np.abs(few(1500)[0]), threshold=0.6, n_jobs=n_jobs)],
     "Shingles": lambda n_jobs: [Shingles(n_jobs=n_jobs).fit_transform(words())],
 }

@@ -193,7 +193,7 @@ def test_instruction_sets_include_nothing_shared():
         f"kernelsketch/{name}.h"
         for name in (
             *("cholesky", "codes", "compiler", "fourier", "gcws", "gcws_lanes", "gmm", "index", "interrupt", "linear"),
-            *("by_type", "measure", "rng_lanes", "rows", "simd", "trees"),
+            *("by_type", "graph", "measure", "rng_lanes", "rows", "simd", "trees"),
             *(f"simd/{path.stem}" for path in (ROOT / "native/include/kernelsketch/simd").glob("*.h")),
         )
     }

@@ -17,7 +17,7 @@ from kernelsketch import (
 )
 from kernelsketch.exceptions import InputError
 from kernelsketch.hashing import _codes_file
-from kernelsketch.neighbors import _folder, _storage
+from kernelsketch.neighbors import _collection_file, _folder, _storage
 from kernelsketch.serving import Predictor, _model_file
 from kernelsketch.storage import CONTENTS
 from kernelsketch.tabular import _file
@@ -75,5 +75,6 @@ def test_every_loader_with_every_file(files, load, file):
 
 def test_messages_know_every_schema():
     tables = (_file.TABULAR_SCHEMA, _file._schema_of_several(2))
-    schemas = (_codes_file.CODES_SCHEMA, _storage.INDEX_SCHEMA, _folder.LIST_SCHEMA, _model_file.MODEL_SCHEMA, *tables)
+    indexes = (_storage.INDEX_SCHEMA, _folder.LIST_SCHEMA, _collection_file.LIST_SCHEMA)
+    schemas = (_codes_file.CODES_SCHEMA, *indexes, _model_file.MODEL_SCHEMA, *tables)
     assert {schema.format: schema.kind for schema in schemas} == {name: kind for name, (kind, _) in CONTENTS.items()}

@@ -7,6 +7,7 @@ import sys
 import kernelsketch
 
 NAMES = [
+    "DocumentCollection",
     "GCWS",
     "GCWSClassifier",
     "GCWSClassifierCV",

@@ -139,4 +139,4 @@ def test_a_similarity_threshold_has_one_name():
     lines = [line for line in STORED.read_text(encoding="utf-8").splitlines() if ".theory." not in line]
     assert [line for line in lines if re.search(r"radius|target.recall|[( -]similarity\b|min.similarity", line)] == []
     of_classes = ("GCWSTabularClassifier", "kernelsketch train")  # there it is a probability
-    assert len([line for line in lines if "threshold" in line and not any(name in line for name in of_classes)]) == 11
+    assert len([line for line in lines if "threshold" in line and not any(name in line for name in of_classes)]) == 14

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kernelsketch/dispatch.h"
+#include "kernelsketch/graph.h"
 #include "kernelsketch/growing.h"
 #include "returned.h"
 #include "rows.h"
@@ -86,6 +87,35 @@ class PyIndexPostings {
   IndexPostings view_;
 };
 
+class PyIndexGraph {
+ public:
+  PyIndexGraph(Matrix<uint32_t> links, Vector<uint32_t> entries, Vector<float> norms, int zero, float scale,
+               std::optional<Matrix<uint8_t>> bytes)
+      : links_(std::move(links)), entries_(std::move(entries)), norms_(std::move(norms)), bytes_(std::move(bytes)) {
+    require(columns(links_) >= 1 && columns(links_) <= kMaxDegree, "links: wrong shape");
+    require(rows(norms_) == rows(links_), "norms: wrong length");
+    require(!bytes_ || rows(*bytes_) == rows(links_), "bytes: wrong length");
+    require(zero >= -kMostZero && zero <= kMostZero, "zero: out of range");
+    view_ = {columns(links_), links_.data(), rows(entries_), entries_.data(), bytes_ ? bytes_->data() : nullptr,
+             norms_.data(),   zero,          scale};
+  }
+  // The graph of rows with these vectors.
+  IndexGraph of(const IndexVectors& x, int64_t n) const {
+    require(rows(links_) == n && x.norms && !x.indptr, "graph: not of these rows");
+    require(bytes_ ? columns(*bytes_) == x.d : x.bytes != nullptr, "graph: its bytes are not of these rows");
+    IndexGraph view = view_;
+    if (!bytes_) view.bytes = x.bytes;
+    return view;
+  }
+
+ private:
+  Matrix<uint32_t> links_;
+  Vector<uint32_t> entries_;
+  Vector<float> norms_;
+  std::optional<Matrix<uint8_t>> bytes_;
+  IndexGraph view_;
+};
+
 // The objects that a segment or a set of queries refers to stay alive with it.
 IndexVectors vectors_of(const std::optional<nb::typed<nb::object, PyIndexVectors>>& vectors, int64_t n) {
   if (!vectors) return {};
@@ -95,13 +125,15 @@ IndexVectors vectors_of(const std::optional<nb::typed<nb::object, PyIndexVectors
 }
 using MaybeVectors = std::optional<nb::typed<nb::object, PyIndexVectors>>;
 using MaybePostings = std::optional<nb::typed<nb::object, PyIndexPostings>>;
+using MaybeGraph = std::optional<nb::typed<nb::object, PyIndexGraph>>;
 
 class PyIndexSegment {
  public:
   PyIndexSegment(Matrix<uint8_t> codes, Vector<uint8_t> flags, Vector<int64_t> ids, Matrix<uint32_t> table_rows,
-                 Matrix<uint32_t> starts, MaybeVectors vectors, MaybePostings postings)
+                 Matrix<uint32_t> starts, MaybeVectors vectors, MaybePostings postings, MaybeGraph graph)
       : codes_(std::move(codes)), flags_(std::move(flags)), ids_(std::move(ids)), rows_(std::move(table_rows)),
-        starts_(std::move(starts)), vectors_(std::move(vectors)), postings_(std::move(postings)) {
+        starts_(std::move(starts)), vectors_(std::move(vectors)), postings_(std::move(postings)),
+        graph_(std::move(graph)) {
     const int64_t n = rows(codes_);
     require(rows(flags_) == n && rows(ids_) == n && n < int64_t{1} << 32, "flags, ids: wrong length");
     require(rows(rows_) == rows(starts_) && columns(rows_) <= n, "rows, starts: wrong shape");
@@ -117,7 +149,9 @@ class PyIndexSegment {
              columns(rows_),
              bits,
              vectors_of(vectors_, n),
-             postings_ ? nb::cast<const PyIndexPostings&>(*postings_).view() : IndexPostings{}};
+             postings_ ? nb::cast<const PyIndexPostings&>(*postings_).view() : IndexPostings{},
+             {}};
+    if (graph_) view_.graph = nb::cast<const PyIndexGraph&>(*graph_).of(view_.vectors, n);
   }
   const IndexSegment& view() const { return view_; }
   int64_t k() const { return columns(codes_); }
@@ -130,6 +164,7 @@ class PyIndexSegment {
   Matrix<uint32_t> rows_, starts_;
   MaybeVectors vectors_;
   MaybePostings postings_;
+  MaybeGraph graph_;
   IndexSegment view_;
 };
 
@@ -160,6 +195,38 @@ bool go_together(const IndexVectors& q, const IndexVectors& x) {
 // (where the neighbours of each query begin, their ids, their similarities)
 using Answer = std::tuple<Returned<int64_t>, Returned<int64_t>, Returned<double>>;
 
+void require_own_rows(const IndexQueries& queries, const std::vector<IndexSegment>& segments) {
+  const bool in_segment = queries.segment >= 0;
+  const int64_t own_rows =
+      in_segment && queries.segment < static_cast<int64_t>(segments.size()) ? segments[queries.segment].n : 0;
+  require(!in_segment || (queries.first >= 0 && queries.first + queries.n <= own_rows), "own rows: out of range");
+}
+
+// What `search(found)` finds for n queries.
+template <class Search>
+Answer answer(int64_t n, const Search& search) {
+  Growing<int64_t> ends, ids;
+  Growing<double> similarities;
+  without_gil([&] {
+    std::vector<std::vector<Neighbor>> found(n);
+    search(found.data());
+    int64_t total = 0;
+    for (const auto& list : found) total += static_cast<int64_t>(list.size());
+    ends.grow(n + 1);
+    ids.grow(total);
+    similarities.grow(total);
+    for (const auto& list : found) {
+      ends.push(ids.size());
+      for (const Neighbor& neighbor : list) {
+        ids.push(neighbor.id);
+        similarities.push(neighbor.similarity);
+      }
+    }
+    ends.push(total);
+  });
+  return {taken(std::move(ends)), taken(std::move(ids)), taken(std::move(similarities))};
+}
+
 Answer search(const std::string& isa, const PyIndexQueries& given, const std::vector<const PyIndexSegment*>& segments,
               const SearchParams& params, int threads) {
   const IndexQueries& queries = given.view();
@@ -183,31 +250,58 @@ Answer search(const std::string& isa, const PyIndexQueries& given, const std::ve
             "segments: no postings");
     parts.push_back(part);
   }
-  const auto count = static_cast<int64_t>(parts.size());
-  const bool in_segment = queries.segment >= 0;
-  const int64_t own_rows = in_segment && queries.segment < count ? parts[queries.segment].n : 0;
-  require(!in_segment || (queries.first >= 0 && queries.first + n <= own_rows), "own rows: out of range");
-  require(!params.later_only || in_segment, "later_only: without own rows");
-  Growing<int64_t> ends, ids;
-  Growing<double> similarities;
-  without_gil([&] {
-    std::vector<std::vector<Neighbor>> found(n);
-    index_search(find_isa(isa), queries, parts.data(), count, k, params, found.data(), threads, interrupted);
-    int64_t total = 0;
-    for (const auto& list : found) total += static_cast<int64_t>(list.size());
-    ends.grow(n + 1);
-    ids.grow(total);
-    similarities.grow(total);
-    for (const auto& list : found) {
-      ends.push(ids.size());
-      for (const Neighbor& neighbor : list) {
-        ids.push(neighbor.id);
-        similarities.push(neighbor.similarity);
-      }
-    }
-    ends.push(total);
+  require_own_rows(queries, parts);
+  require(!params.later_only || queries.segment >= 0, "later_only: without own rows");
+  return answer(n, [&](std::vector<Neighbor>* found) {
+    index_search(find_isa(isa), queries, parts.data(), static_cast<int64_t>(parts.size()), k, params, found, threads,
+                 interrupted);
   });
-  return {taken(std::move(ends)), taken(std::move(ids)), taken(std::move(similarities))};
+}
+
+Answer search_graphs(const std::string& isa, const PyIndexQueries& given,
+                     const std::vector<const PyIndexSegment*>& segments, int64_t n_rerank, int64_t n_neighbors,
+                     int threads) {
+  const IndexQueries& queries = given.view();
+  require(n_rerank >= 1 && n_neighbors >= 1, "n_rerank, n_neighbors: out of range");
+  std::vector<IndexSegment> parts;
+  for (const PyIndexSegment* segment : segments) {
+    require(segment && segment->view().graph.links, "segments: no graph");
+    require(go_together(queries.vectors, segment->view().vectors), "segments: vectors do not go together");
+    parts.push_back(segment->view());
+  }
+  require_own_rows(queries, parts);
+  return answer(queries.n, [&](std::vector<Neighbor>* found) {
+    graph_search(find_isa(isa), queries, parts.data(), static_cast<int64_t>(parts.size()), n_rerank, n_neighbors, found,
+                 threads, interrupted);
+  });
+}
+
+void bytes_of(const Matrix<float>& values, int zero, float scale, const Target<uint8_t>& bytes,
+              const Series<float>& norms, int threads) {
+  const int64_t n = rows(values), d = columns(values);
+  require(rows(bytes) == n && columns(bytes) == d && in_order(bytes, d), "bytes: wrong shape or strides");
+  require(rows(norms) == n, "norms: wrong length");
+  require(zero >= -kMostZero && zero <= kMostZero, "zero: out of range");
+  without_gil([&] { graph_bytes(values.data(), n, d, zero, scale, bytes.data(), norms.data(), threads); });
+}
+
+// Links are written in place. Rows of the order that have links already, the first `done`, must link to others of them.
+void build_graph(const std::string& isa, const Matrix<uint8_t>& bytes, const Vector<float>& norms,
+                 const Vector<uint32_t>& order, int64_t done, const Target<uint32_t>& links, int threads) {
+  const int64_t n = rows(bytes), degree = columns(links);
+  require(rows(norms) == n && rows(links) == n && n < int64_t{1} << 31, "norms, links: wrong length");
+  require(degree >= 1 && degree <= kMaxDegree && in_order(links, degree), "links: wrong shape or strides");
+  require(done >= 0 && done <= rows(order), "done: out of range");
+  const float* norm = norms.data();
+  require_each(n, [&] { return std::all_of(norm, norm + n, [](float x) { return x >= 1; }); }, "norms: below 1");
+  const uint32_t *first = order.data(), *last = first + rows(order);
+  require_each(
+      rows(order), [&] { return std::all_of(first, last, [n](uint32_t row) { return row < n; }); },
+      "order: a row that does not exist");
+  without_gil([&] {
+    graph_build(find_isa(isa), bytes.data(), norms.data(), n, columns(bytes), order.data(), done, rows(order),
+                links.data(), degree, threads, interrupted);
+  });
 }
 
 void build_tables(const Matrix<uint8_t>& codes, const Vector<uint8_t>& flags, int hashes_per_table, int bits,
@@ -274,10 +368,16 @@ void define_index(nb::module_& m) {
       m, "IndexPostings", "Inverted lists: the rows in whose heavy part each feature is, found by a directory of keys.")
       .def(nb::init<int, Vector<uint32_t>, Vector<int64_t>, Vector<int64_t>, Matrix<uint32_t>>(), "shift"_a,
            "directory"_a, "keys"_a, "starts"_a, "entries"_a);
+  nb::class_<PyIndexGraph>(m, "IndexGraph",
+                           "Links of rows to rows near them, and bytes by which they are compared: those of the "
+                           "vectors, or round(x * scale) + zero.")
+      .def(nb::init<Matrix<uint32_t>, Vector<uint32_t>, Vector<float>, int, float, std::optional<Matrix<uint8_t>>>(),
+           "links"_a, "entries"_a, "norms"_a, "zero"_a, "scale"_a, "bytes"_a = nb::none());
   nb::class_<PyIndexSegment>(m, "IndexSegment", "Rows that were indexed together, with their LSH tables.")
       .def(nb::init<Matrix<uint8_t>, Vector<uint8_t>, Vector<int64_t>, Matrix<uint32_t>, Matrix<uint32_t>, MaybeVectors,
-                    MaybePostings>(),
-           "codes"_a, "flags"_a, "ids"_a, "rows"_a, "starts"_a, "vectors"_a = nb::none(), "postings"_a = nb::none());
+                    MaybePostings, MaybeGraph>(),
+           "codes"_a, "flags"_a, "ids"_a, "rows"_a, "starts"_a, "vectors"_a = nb::none(), "postings"_a = nb::none(),
+           "graph"_a = nb::none());
   nb::class_<PyIndexQueries>(
       m, "IndexQueries",
       "Query i is row `first` + i of segment `segment`, and no neighbour of itself; or `segment` is -1.")
@@ -297,6 +397,13 @@ void define_index(nb::module_& m) {
         "Fill `heavy` with 1 for each value in the heavy part of its row.");
   m.def("index_search", search, "isa"_a, "queries"_a, "segments"_a, "params"_a, "threads"_a,
         "Return where the neighbours of each query begin, their ids, and their similarities.");
+  m.def(
+      "graph_bytes", bytes_of, "values"_a, "zero"_a, "scale"_a, "bytes"_a, "norms"_a, "threads"_a,
+      "Fill `bytes` with round(x * scale) + zero, cut off to 0 .. 255, and `norms` with the L1 norms of bytes - zero.");
+  m.def("graph_build", build_graph, "isa"_a, "bytes"_a, "norms"_a, "order"_a, "done"_a, "links"_a, "threads"_a,
+        "Link rows to rows near them, from order[done] on.");
+  m.def("graph_search", search_graphs, "isa"_a, "queries"_a, "segments"_a, "n_rerank"_a, "n_neighbors"_a, "threads"_a,
+        "Return what index_search returns, for neighbours found by the graphs of segments.");
 }
 
 }  // namespace kernelsketch::bindings

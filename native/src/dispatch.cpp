@@ -20,6 +20,7 @@ namespace kernelsketch {
   extern const ByType<CholeskyOps> cholesky;  \
   extern const ByType<MeasureOps> measure;    \
   extern const IndexOps index;                \
+  extern const GraphOps graph;                \
   extern const TreeOps trees;                 \
   }
 KS_DECLARE(baseline)
@@ -41,7 +42,7 @@ struct Row {
   {                                                                                                           \
     test, {                                                                                                   \
       #isa, isa::gmm, isa::gmm_bytes, isa::gmm_differences, isa::gcws, isa::bounds, isa::codes, isa::fourier, \
-          isa::fourier_weights, isa::linear, isa::cholesky, isa::measure, isa::index, isa::trees              \
+          isa::fourier_weights, isa::linear, isa::cholesky, isa::measure, isa::index, isa::trees, isa::graph  \
     }                                                                                                         \
   }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/codes.h"
+#include "dense_pair.h"
 #include "kernelsketch/compiler.h"
 #include "kernelsketch/dispatch.h"
 #include "kernelsketch/gmm.h"
@@ -465,13 +466,8 @@ class Searcher {
       common = x.with_indices(span.begin, [&](const auto* indices) {
         return sparse_.common(isa_.index, indices, x.data + span.begin, span.count);
       });
-    } else if (x.bytes && q.bytes) {
-      common =
-          (total - static_cast<double>(isa_.index.distance_bytes(q.bytes + i * x.d, x.bytes + row * x.d, x.d))) / 2;
-    } else if (x.bytes) {
-      common = isa_.index.common_bytes(q.dense + i * x.d, x.bytes + row * x.d, x.d);
     } else {
-      common = isa_.index.common(q.dense + i * x.d, x.dense + row * x.d, x.d);
+      common = dense_common(isa_.index, q, i, x, row);
     }
     return ks::of_minima(common, total);
   }

@@ -30,6 +30,7 @@ if TYPE_CHECKING:  # for type checkers and editors; a test holds these names equ
     from .linear import GCWSClassifierCV as GCWSClassifierCV
     from .linear import GCWSRegressor as GCWSRegressor
     from .linear import GCWSRegressorCV as GCWSRegressorCV
+    from .neighbors import DocumentCollection as DocumentCollection
     from .neighbors import GCWSIndex as GCWSIndex
     from .neighbors import GCWSNeighborsTransformer as GCWSNeighborsTransformer
     from .neighbors import NearDuplicates as NearDuplicates
@@ -56,7 +57,7 @@ _HOMES = {
         "sign_split",
     ),
     "linear": ("GCWSClassifier", "GCWSClassifierCV", "GCWSRegressor", "GCWSRegressorCV"),
-    "neighbors": ("GCWSIndex", "GCWSNeighborsTransformer", "NearDuplicates", "dedup"),
+    "neighbors": ("DocumentCollection", "GCWSIndex", "GCWSNeighborsTransformer", "NearDuplicates", "dedup"),
     "tabular": ("GCWSTabularClassifier", "GCWSTabularRegressor", "RelevanceScaler", "load_model"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

@@ -216,10 +216,17 @@ class IndexPostings:
 
     def __init__(self, shift: int, directory: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], keys: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], entries: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> None: ...
 
+class IndexGraph:
+    """
+    Links of rows to rows near them, and bytes by which they are compared: those of the vectors, or round(x * scale) + zero.
+    """
+
+    def __init__(self, links: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C', device='cpu', writable=False)], entries: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], norms: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], zero: int, scale: float, bytes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None = None) -> None: ...
+
 class IndexSegment:
     """Rows that were indexed together, with their LSH tables."""
 
-    def __init__(self, codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], flags: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], ids: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], rows: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C', device='cpu', writable=False)], starts: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C', device='cpu', writable=False)], vectors: IndexVectors | None = None, postings: IndexPostings | None = None) -> None: ...
+    def __init__(self, codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], flags: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], ids: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], rows: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C', device='cpu', writable=False)], starts: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C', device='cpu', writable=False)], vectors: IndexVectors | None = None, postings: IndexPostings | None = None, graph: IndexGraph | None = None) -> None: ...
 
 class IndexQueries:
     """
@@ -247,6 +254,19 @@ def index_heavy(rows: CsrRows, norms: Annotated[NDArray[numpy.float64], dict(sha
 def index_search(isa: str, queries: IndexQueries, segments: Sequence[IndexSegment], params: SearchParams, threads: int) -> tuple[Annotated[NDArray[numpy.int64], dict(shape=(None,))], Annotated[NDArray[numpy.int64], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))]]:
     """
     Return where the neighbours of each query begin, their ids, and their similarities.
+    """
+
+def graph_bytes(values: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], zero: int, scale: float, bytes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), device='cpu')], norms: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')], threads: int) -> None:
+    """
+    Fill `bytes` with round(x * scale) + zero, cut off to 0 .. 255, and `norms` with the L1 norms of bytes - zero.
+    """
+
+def graph_build(isa: str, bytes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], norms: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], order: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], done: int, links: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), device='cpu')], threads: int) -> None:
+    """Link rows to rows near them, from order[done] on."""
+
+def graph_search(isa: str, queries: IndexQueries, segments: Sequence[IndexSegment], n_rerank: int, n_neighbors: int, threads: int) -> tuple[Annotated[NDArray[numpy.int64], dict(shape=(None,))], Annotated[NDArray[numpy.int64], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))]]:
+    """
+    Return what index_search returns, for neighbours found by the graphs of segments.
     """
 
 def join_keys(rows: CsrRows, out: Annotated[NDArray[numpy.uint64], dict(shape=(None, None), device='cpu')], threads: int) -> None: ...

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from kernelsketch._warnings import warn_user
 from kernelsketch.cli import _errors
 from kernelsketch.cli._errors import OptionNames, UsageError, errors_as_sentences, in_options, set_by
 from kernelsketch.exceptions import InputError, ParameterError, Sentence, Setting
@@ -184,6 +185,18 @@ def test_statuses(capsys):
 def test_errors_of_files_may_mention_options(capsys):
     error = OSError(28, Sentence("No space left on device: choose another ", Setting("label")), "file")
     assert ended(error, capsys) == (1, "kernelsketch: file: No space left on device: choose another --label\n")
+
+
+@pytest.mark.filterwarnings("always:.* ordered:UserWarning")
+def test_warnings_name_options(capsys):
+    """A warning of the library appears once, and says which options help."""
+    with errors_as_sentences(lambda: OPTIONS):
+        for _ in range(2):
+            warn_user(Sentence("rows are ordered: pass ", Setting("label", text="label="), "."))
+            warn_user("rows are ordered.")
+    assert capsys.readouterr().err == (
+        "kernelsketch: rows are ordered: pass --label.\nkernelsketch: rows are ordered.\n"
+    )
 
 
 def test_a_parameter_that_another_option_sets(capsys):

@@ -254,3 +254,11 @@ class TestReport:
         text = self.page(command, tmp_path / "r.html", tmp_path / "x.npz", "-m", tmp_path / "m.safetensors")
         assert "ROC curve" not in text
         assert "all rows have one class" in text
+
+
+def test_one_class_has_the_baseline_0(command, tmp_path):
+    X = np.random.default_rng(0).permutation(60).astype(float)
+    GCWSTabularClassifier("quick").fit(X[:, None], np.where(X > 20, 1, 0)).save(tmp_path / "m.safetensors")
+    (tmp_path / "x.csv").write_text("x0,y\n" + "".join(f"{x},1\n" for x in range(30, 60)))
+    found = command("evaluate", tmp_path / "x.csv", "--label", "y", "-m", tmp_path / "m.safetensors")
+    assert "(the shares of the classes: 0.0000)" in " ".join(found.output.split())

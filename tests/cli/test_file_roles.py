@@ -34,6 +34,8 @@ LINES = {
         "--output": "new.jsonl",
         "--clusters": "new.clusters.tsv",
         "--pairs": "new.pairs.tsv",
+        "--against": "more.jsonl",
+        "--matches": "new.matches.tsv",
         "--report": "new.html",
     },
     "index build": {"INPUT": "rows.svm", "--index": "new.safetensors"},
@@ -110,6 +112,7 @@ def folder(tmp_path, monkeypatch):
         write_rows(name, [(X, y)])
     GCWSClassifier(8).fit(X, y).save("model.safetensors")
     GCWSIndex(n_tables=2).fit(X).save("index.safetensors")
+    Path("more.jsonl").write_text('{"text": "eight"}\n')
     GCWSIndex(n_tables=2, shingles=Shingles(2)).fit(["one two three", "four five six"]).save("texts.safetensors")
     Path("texts.jsonl").write_text('{"text": "one two three four five six"}\n{"text": "seven"}\n')
     return tmp_path
@@ -308,7 +311,14 @@ def test_an_output_without_a_folder_is_refused_first(command, folder, name):
             assert f"{key} nowhere/{line[key]} cannot be written. There is no folder nowhere" in found.stderr.replace(
                 "\n", " "
             )
-    assert {*contents(folder)} == {"rows.svm", "other.svm", "model.safetensors", "index.safetensors", *TEXTS}
+    assert {*contents(folder)} == {
+        "rows.svm",
+        "other.svm",
+        "model.safetensors",
+        "index.safetensors",
+        *TEXTS,
+        "more.jsonl",
+    }
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes of POSIX")

@@ -4,10 +4,20 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from kernelsketch import GCWS, GCWSClassifier, GCWSRegressor, GCWSTabularClassifier, load_model
+from kernelsketch import (
+    GCWS,
+    DocumentCollection,
+    GCWSClassifier,
+    GCWSIndex,
+    GCWSRegressor,
+    GCWSTabularClassifier,
+    GCWSTabularRegressor,
+    load_model,
+)
 from kernelsketch.formats import open_rows
 from kernelsketch.storage import load_file, save_file
 from kernelsketch.tabular import TABULAR_SCHEMA
+from kernelsketch.text import Shingles
 
 
 def facts(command, *args):
@@ -31,6 +41,14 @@ def test_the_parameter_of_a_loss(command, tmp_path):
     for options in {"loss": "quantile", "quantile": 0.9}, {"loss": "huber", "epsilon": 0.25}:
         GCWSRegressor(8, **options).fit(X, X[:, 0]).save(tmp_path / "m.safetensors")
         assert options.items() <= facts(command, tmp_path / "m.safetensors").items()
+
+
+def test_the_loss_of_a_table(command, tmp_path):
+    """The loss that the user chose, not the one of the linear model, which learns logarithms of counts."""
+    X = np.random.default_rng(0).normal(size=(80, 2))
+    model = GCWSTabularRegressor("quick", loss="poisson").fit(X, np.round(np.exp(1 + X[:, 0])))
+    model.save(tmp_path / "m.safetensors")
+    assert facts(command, tmp_path / "m.safetensors")["loss"] == "poisson"
 
 
 def test_codes(command, digits, tmp_path):
@@ -65,6 +83,15 @@ def test_a_part_or_all(command, files, small_blocks, tmp_path):
     assert "bad.svm, line 601, column 5" in command("info", path, "--scan", status=1).stderr
 
 
+def test_parts(command, tmp_path):
+    """Unless --scan reads all of them, the rows of the first part are not all rows."""
+    for name, text in {"a": "x,y\n1,2\n3,4\n", "b": "x,y\n5,6\n"}.items():
+        (tmp_path / f"{name}.csv").write_text(text)
+    found = facts(command, tmp_path)
+    assert (found["rows"], found["rows_read"], found["n_features"]) == (None, 2, 2)
+    assert facts(command, tmp_path, "--scan")["rows"] == 3
+
+
 def test_damage_is_found(command, digits, tmp_path):
     path = tmp_path / "m.safetensors"
     GCWSClassifier(8).fit(*digits).save(path)
@@ -82,6 +109,21 @@ def test_indexes(command, files, tmp_path):
     command("index", "build", *files["npz"], "-i", tmp_path / "i.safetensors", "--n-tables", 8)
     found = facts(command, tmp_path / "i.safetensors")
     assert (found["kind"], found["rows"], found["n_tables"], found["n_features"]) == ("index", 600, 8, 64)
+
+
+def test_folders(command, files, tmp_path):
+    """Folders of a collection and of an index are described, and not taken for rows in parts."""
+    known = DocumentCollection.create(tmp_path / "known", threshold=0.7, shingles=Shingles(2))
+    known.add(["One text of five words.", "Another text of five words."])
+    found = facts(command, tmp_path / "known")
+    assert found["kind"] == "collection of documents"
+    assert (found["documents"], found["threshold"], found["ngram"]) == (2, 0.7, 2)
+    new = tmp_path / "new.safetensors"
+    assert "is no model, index" in command("info", tmp_path / "known", "--upgrade", new, status=2).stderr
+    command("index", "build", *files["npz"], "-i", tmp_path / "i.safetensors", "--n-tables", 8)
+    GCWSIndex.load(tmp_path / "i.safetensors").save_folder(tmp_path / "index")
+    found = facts(command, tmp_path / "index")
+    assert (found["kind"], found["rows"], found["n_tables"], found["is_current"]) == ("index", 600, 8, True)
 
 
 def test_the_content_decides_not_the_name(command, digits, tmp_path):

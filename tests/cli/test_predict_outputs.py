@@ -137,6 +137,8 @@ def test_what_cannot_be(command, shop, files, tmp_path):
     assert "uncompressed" in command(*common, "--to", "parquet", status=2).stderr
     assert "exclude" in command(*common, "--json", "--to", "csv", status=2).stderr
     assert "a table is not written as npz" in command(*common, "-o", tmp_path / "out.npz", status=2).stderr
+    assert "is not written as one JSON value: " in command(*common, "-o", tmp_path / "out.json", status=2).stderr
+    assert "is not written as an Excel file: " in command(*common, "-o", tmp_path / "out.xlsx", status=2).stderr
     frame = pd.DataFrame({"size": [1.0], "color": ["red"], "prediction": ["old"]})
     frame.to_csv(tmp_path / "old.csv", index=False)
     common = ("predict", tmp_path / "old.csv", "-m", folder / "sold.safetensors", "--columns", "prediction")

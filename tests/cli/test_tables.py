@@ -362,6 +362,17 @@ class TestPrediction:
         assert "has no column 'city', on which the model was trained" in found.stderr
         assert found.stdout == ""
 
+    def test_a_missing_column_may_have_another_name_or_delimiter(self, tmp_path, folder, frame, command):
+        cases = {
+            " It has 'City': rename this column if it is the same.": frame.rename(columns={"city": "City"}).to_csv(),
+            " more ';' than ',': pass --delimiter ';' if they separate the cells.": frame.to_csv(sep=";"),
+            " once, in any order.": frame.drop(columns="city").to_csv(),
+        }
+        for end, text in cases.items():
+            (tmp_path / "rows.csv").write_text(text)
+            found = command("predict", tmp_path / "rows.csv", "-m", folder / "kind.safetensors", status=1).stderr
+            assert found.rstrip().endswith(end)
+
     @pytest.mark.filterwarnings("default:X does not have valid feature names")
     def test_files_without_header(self, frame, folder, command, predicted, tmp_path):
         rows, model = frame[400:].drop(columns="price"), folder / "kind.safetensors"

@@ -17,6 +17,7 @@ from kernelsketch.backends import (
     DenseRows,
     FourierParams,
     GcwsParams,
+    Graph,
     Growth,
     HashView,
     LinearObjective,
@@ -56,6 +57,8 @@ VECTORS = Vectors(np.abs(X).sum(axis=1, dtype=np.float64), dense=X)
 LISTED = Vectors(VECTORS.norms, indptr=SPARSE.indptr, indices=SPARSE.indices, data=SPARSE.data, n_features=D)
 SEARCH = SearchParams(2, 0, N, 3, 0.0, exact=True, later_only=False)
 INDEX = Segment(LABELS, EMPTY, np.arange(N), np.zeros((0, N - 1), np.uint32), np.zeros((0, 3), np.uint32), VECTORS)
+GRAPH = Graph(np.repeat(np.arange(N, dtype=np.uint32)[:, None], 3, axis=1), np.arange(2, 6, dtype=np.uint32),
+              np.fmax(BYTES.sum(axis=1), 1).astype(np.float32), 100, 50.0, BYTES[:, :D].copy())  # fmt: skip
 TREES = TreeArrays(
     *(np.array(x, np.int32) for x in ([0, -1, -1],)), np.array([0.1, 0, 0]),
     *(np.array(x, np.int32) for x in ([1, -1, -1], [2, -1, -1])), np.array([1, 0, 0], np.uint8),
@@ -164,6 +167,13 @@ def _growth_rows(backend):
     return tuple(grown[:-2]), grown.sizes, grown.values
 
 
+def linked(backend):
+    """The links of a graph, which the back end writes."""
+    links = GRAPH.links.copy()
+    backend.graph_build(GRAPH.bytes, GRAPH.norms, np.delete(np.arange(N, dtype=np.uint32), 1), 0, links)
+    return links
+
+
 OPERATIONS = {
     # Arrays
     "empty": lambda b: b.empty((3, 2), np.float32).shape,
@@ -204,6 +214,11 @@ OPERATIONS = {
     "index_tables": lambda b: b.index_tables(LABELS, EMPTY, 3, 2, 4),
     "index_norms": lambda b: (b.index_norms(VECTORS), b.index_norms(LISTED)),
     "index_heavy": lambda b: b.index_heavy(LISTED, 0.5),
+    "graph_bytes": lambda b: b.graph_bytes(X, 100, 50.0),
+    "graph_build": lambda b: linked(b),
+    "graph_search": lambda b: b.graph_search(
+        Queries(LABELS[:, :0], EMPTY, VECTORS, 0), [INDEX._replace(graph=GRAPH._replace(links=linked(b)))], 5, 3
+    ),
     "index_search": lambda b: b.index_search(Queries(LABELS, EMPTY, VECTORS, 0), [INDEX], SEARCH),
     # What only the processor has
     "predictor": _predictor,

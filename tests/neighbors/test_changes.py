@@ -84,6 +84,10 @@ class ByFeatures(Model):
     parameters = {"heavy_fraction": 0.5, "n_components": 4, "n_rerank": 5}  # noqa: RUF012
 
 
+class ByGraph(Model):
+    parameters = {"graph_degree": 12, "n_rerank": 300}  # noqa: RUF012
+
+
 SETTINGS = settings(max_examples=25, stateful_step_count=12)
-TestModel, TestByFeatures = Model.TestCase, ByFeatures.TestCase
-TestModel.settings = TestByFeatures.settings = SETTINGS
+TestModel, TestByFeatures, TestByGraph = Model.TestCase, ByFeatures.TestCase, ByGraph.TestCase
+TestModel.settings = TestByFeatures.settings = TestByGraph.settings = SETTINGS

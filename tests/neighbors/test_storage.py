@@ -30,6 +30,8 @@ KINDS = {
     "bytes": (lambda X: np.rint(X * 10), {}),
     "csr": (as_sparse, {}),
     "postings": (as_sparse, {"heavy_fraction": 0.7, "n_rerank": 12}),
+    "graph": (np.asarray, {"graph_degree": 6, "n_rerank": 12}),
+    "graph of bytes": (lambda X: np.rint(X * 10), {"graph_degree": 6}),
     "codes": (np.asarray, {"store_vectors": False, "n_components": 256}),
     "scan": (np.asarray, {"n_tables": 0}),
     "power": (lambda X: X * 1e100, {"p": 2.5, "n_jobs": 2}),
@@ -59,7 +61,7 @@ def test_there_and_back(tmp_path, kind, mmap):
     assert answers(again, rows[:20]) == answers(index, rows[:20])
 
 
-@pytest.mark.parametrize("kind", ["dense", "csr", "postings", "codes"])
+@pytest.mark.parametrize("kind", ["dense", "csr", "postings", "codes", "graph"])
 def test_files_of_version_1(kind, request):
     """``pytest --overwrite-golden`` renews the files until version 1 is released; after that they load for ever."""
     path = GOLDEN / f"index-v1-{kind}.safetensors"
@@ -159,7 +161,7 @@ def test_a_changed_header_is_found_when_mapped(tmp_path):
             GCWSIndex.load(path, mmap=True)
 
 
-@pytest.mark.parametrize("kind", ["dense", "csr", "postings"])
+@pytest.mark.parametrize("kind", ["dense", "csr", "postings", "graph"])
 def test_damaged_tables_lead_nowhere_when_mapped(tmp_path, kind):
     """Without the checksum: garbage in any tensor gives an error or an answer, never a crash."""
     path = tmp_path / "index"

@@ -150,7 +150,44 @@ def test_what_is_refused():
 @pytest.mark.parametrize("threshold", [0.2, 0.5, 0.8, 0.95, 1.0])
 @pytest.mark.parametrize("recall", [0.5, 0.9, 0.99])
 def test_layout_for_a_threshold(threshold, recall):
-    n_tables, hashes_per_table, _ = layout_for(threshold, recall)
+    n_tables, hashes_per_table, *_ = layout_for(threshold, recall)
     assert index_recall(threshold, hashes_per_table, n_tables) >= recall
     assert n_tables == 1 or index_recall(threshold, hashes_per_table, n_tables - 1) < recall
     assert n_tables <= 64
+
+
+class TestGraph:
+    """Dense rows that are neither few nor many: a graph of all of them is one of the choices."""
+
+    X = np.abs(np.random.default_rng(0).normal(size=(2500, 30)) + np.repeat(np.eye(30) * 4, 2500 // 25, axis=0)[:2500])
+
+    @pytest.fixture
+    def of_few_rows(self, monkeypatch):
+        monkeypatch.setattr(_tune, "LEAST_GRAPH_ROWS", 2000)
+        monkeypatch.setattr(_tune, "PER_COMPARED_ROW", 1.0)  # no other way is as fast
+
+    @pytest.mark.parametrize("given", [None, 300])
+    def test_the_recall_is_reached(self, of_few_rows, given):
+        queries = None if given is None else self.X[:given] * 1.1
+        index = GCWSIndex().tune(self.X, recall=0.9, queries=queries)
+        assert index.graph_degree == 32
+        asked = self.X if queries is None else queries
+        kernel = gmm_kernel(asked, self.X)
+        if queries is None:
+            np.fill_diagonal(kernel, 0)
+        least = -np.sort(-kernel, axis=1)[:, 4:5]
+        index.fit(self.X)
+        distances = index.kneighbors(queries)[0]
+        assert (1 - distances >= least - 1e-6).mean() > index.tuning_["recall"] - 0.03 > 0.85
+        assert index.tuning_["candidates"] == index.n_rerank
+        assert index.bytes_per_row_ == pytest.approx(index.tuning_["bytes_per_row"])
+
+    def test_only_of_the_rows_that_the_index_will_hold(self, of_few_rows, monkeypatch):
+        assert GCWSIndex().tune(self.X, n_rows=10**6).graph_degree is None
+        assert GCWSIndex(store_vectors=False).tune(self.X, recall=0.5).graph_degree is None
+        monkeypatch.setattr(_tune, "MOST_GRAPH_ROWS", 2400)
+        assert GCWSIndex().tune(self.X).graph_degree is None
+
+    def test_other_ways_are_chosen_where_they_are_faster(self, of_few_rows, monkeypatch):
+        monkeypatch.setattr(_tune, "PER_COMPARED_ROW", 1e6)
+        assert GCWSIndex().tune(self.X).graph_degree is None

@@ -152,6 +152,14 @@ def test_refuses_by_name():
         model.predictor().to_c("7")
 
 
+def test_begins_with_the_functions_of_rows():
+    """The first comment is about the table, not about the linear model inside."""
+    comment = fitted("three", True).predictor().to_c("rent").partition("*/")[0]
+    assert comment.startswith("/* A GCWSTabularClassifier of kernelsketch: ")
+    assert "int rent_predict(const rent_row* row);" in comment
+    assert "int rent_probabilities(const rent_row* row, double probabilities[3]);" in comment
+
+
 def test_is_valid_for_other_compilers(tmp_path):
     text = fitted("three", True).predictor().to_c("rent")
     (tmp_path / "a.c").write_text(text + "\nint main(void) { return 0; }\n")

@@ -1,6 +1,8 @@
 """Several outputs: numbers in several columns, and several labels per row."""
 
+import json
 import pickle
+import re
 import warnings
 
 import numpy as np
@@ -246,11 +248,19 @@ class TestErrors:
             kind("quick").fit(numbers()[0], Y)
 
 
-@pytest.mark.parametrize("arguments", [["info"], ["predict", "rows.csv", "-o", "out.txt", "-m"]])
-def test_commands_say_that_they_take_one_output(regressor, tmp_path, monkeypatch, arguments):
-    monkeypatch.chdir(tmp_path)
-    regressor.save("model.safetensors")
-    numbers()[0].to_csv("rows.csv", index=False)
-    found = CliRunner(env={"COLUMNS": "100"}).invoke(app, [*arguments, "model.safetensors"])
-    assert found.exit_code == 1
-    assert "holds a model of 2 outputs, and commands take models of one" in " ".join(found.output.split())
+def test_info_shows_each_label(regressor, tmp_path):
+    """The scores and C of the outputs, which are numbered unless a command trained them on named columns."""
+    regressor.save(tmp_path / "model.safetensors")
+    run = CliRunner(env={"COLUMNS": "100"}).invoke
+    found = json.loads(run(app, ["info", str(tmp_path / "model.safetensors"), "--json"]).stdout)
+    assert found["kind"] == "model (GCWSTabularRegressor) of 2 labels"
+    assert found["can"] == ["predict"]
+    assert [output["label"] for output in found["outputs"]] == [0, 1]
+    for output, one in zip(found["outputs"], regressor.estimators_, strict=True):
+        assert (output["held_out_score"], output["C"]) == (one.held_out_score_, one.model_.C)
+    upgraded = tmp_path / "new.safetensors"
+    shown = run(app, ["info", str(tmp_path / "model.safetensors"), "--upgrade", str(upgraded)])
+    assert shown.exit_code == 0
+    score = f"R2 {regressor.estimators_[1].held_out_score_:.4f}"
+    assert re.search(rf"label 1 +{re.escape(score)} ± .* on held-out rows, C=", shown.stdout)
+    assert upgraded.read_bytes() == (tmp_path / "model.safetensors").read_bytes()

@@ -257,7 +257,7 @@ class TestWarning:
     def test_grouped_rows(self):
         X, y = grouped(shuffled=False)
         X = X.drop(columns="customer")
-        with pytest.warns(RowsWarning, match="rows look ordered: .* pass groups= or time= to fit"):
+        with pytest.warns(RowsWarning, match="rows look ordered: .* fit with groups= or time=."):
             GCWSTabularRegressor("quick").fit(X, y)
         with pytest.warns(RowsWarning, match="rows look ordered"):
             GCWSTabularClassifier("quick").fit(X, y > 0)

@@ -10,6 +10,7 @@
 #include "kernelsketch/fourier.h"
 #include "kernelsketch/gcws.h"
 #include "kernelsketch/gmm.h"
+#include "kernelsketch/graph.h"
 #include "kernelsketch/index.h"
 #include "kernelsketch/linear.h"
 #include "kernelsketch/measure.h"
@@ -34,6 +35,7 @@ struct Isa {
   ByType<MeasureOps> measure;
   IndexOps index;
   TreeOps trees;
+  GraphOps graph;
 };
 
 // Names that this build has and this machine runs, best first.

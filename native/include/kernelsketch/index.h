@@ -90,6 +90,18 @@ struct IndexPostings {
   const uint32_t* entries = nullptr;  // [stored][2]: a row, and its value without the sign, the bits of a float
 };
 
+// Links of dense rows to rows near them (graph.h).
+struct IndexGraph {
+  int64_t degree = 0;
+  const uint32_t* links = nullptr;  // [n][degree]
+  int64_t entry_count = 0;
+  const uint32_t* entries = nullptr;  // where a search begins
+  const uint8_t* bytes = nullptr;     // [n][d]; those of the vectors, or what floats were rounded to
+  const float* norms = nullptr;       // of these bytes
+  int zero = 0;                       // floats become round(x * scale) + zero
+  float scale = 1;
+};
+
 // Rows that were indexed together, ids ascending.
 struct IndexSegment {
   int64_t n;
@@ -102,6 +114,7 @@ struct IndexSegment {
   int bits;
   IndexVectors vectors;
   IndexPostings postings;
+  IndexGraph graph;
 };
 
 struct IndexQueries {

@@ -12,6 +12,7 @@
 //   pack(x, bits, to)       stores the lanes whose bits are set, one after the other; writes up to a whole vector
 //   Bytes                   sums of absolute differences of bytes: eight features of `width` columns at a time
 //   equal_bytes(a, b, n)    bit j: whether bytes j are equal, for n up to 64
+//   byte_distance(a, b, n)  sum of absolute differences
 //
 // Every operation is exact or correctly rounded, so results do not depend on the width. fma is fused everywhere: SSE2,
 // which has no such instruction, puts it together from others with rounding to odd, as the reference does.
@@ -171,5 +172,21 @@ KS_INLINE uint64_t equal_bytes(const uint8_t* a, const uint8_t* b, int64_t n) {
   return equal;
 }
 #endif
+
+// Sum of absolute differences of n bytes.
+KS_INLINE int64_t byte_distance(const uint8_t* a, const uint8_t* b, int64_t n) {
+  constexpr int64_t step = 8 * Bytes::width;
+  Bytes sum = Bytes::zero();
+  int64_t f = 0;
+  for (; f + step <= n; f += step) sum.add_differences(Bytes::load(a + f), Bytes::load(b + f));
+#if defined(KS_MASKS)
+  if (f < n) sum.add_differences(Bytes::load_some(a + f, n - f), Bytes::load_some(b + f, n - f));
+  return sum.total();
+#else
+  int32_t rest = 0;
+  for (; f < n; ++f) rest += a[f] > b[f] ? a[f] - b[f] : b[f] - a[f];
+  return sum.total() + rest;
+#endif
+}
 
 }  // namespace kernelsketch::KERNELSKETCH_ISA

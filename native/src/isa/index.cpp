@@ -99,20 +99,7 @@ double common_sparse(const float* values, uint32_t mask, const int32_t* indices,
   return ((lane[0] + lane[1]) + (lane[2] + lane[3])) + ((lane[4] + lane[5]) + (lane[6] + lane[7]));
 }
 
-// In parts, so that the compiler can sum in 32 bits.
-int64_t distance_bytes(const uint8_t* a, const uint8_t* b, int64_t d) {
-  int64_t sum = 0;
-  for (int64_t first = 0; first < d; first += 4096) {
-    const int64_t last = first + 4096 < d ? first + 4096 : d;
-    int32_t part = 0;
-    for (int64_t f = first; f < last; ++f) {
-      const int32_t difference = static_cast<int32_t>(a[f]) - b[f];
-      part += difference < 0 ? -difference : difference;
-    }
-    sum += part;
-  }
-  return sum;
-}
+int64_t distance_bytes(const uint8_t* a, const uint8_t* b, int64_t d) { return byte_distance(a, b, d); }
 
 void sharing(const float* shared, const double* norms, int64_t count, float norm, float cut, uint8_t* marks) {
   for (int64_t i = 0; i < count; ++i) {

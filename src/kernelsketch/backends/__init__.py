@@ -54,6 +54,7 @@ from ._interface import Values as Values
 from ._interface_index import CODE_CHANCE as CODE_CHANCE
 from ._interface_index import MOST_CODES as MOST_CODES
 from ._interface_index import MOST_HASHES_PER_TABLE as MOST_HASHES_PER_TABLE
+from ._interface_index import Graph as Graph
 from ._interface_index import Index as Index
 from ._interface_index import Postings as Postings
 from ._interface_index import Queries as Queries

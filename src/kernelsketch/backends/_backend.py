@@ -10,7 +10,7 @@ from typing import Protocol
 from ._interface import Fourier, Hashes, Kernels
 from ._interface_index import Index
 from ._interface_learning import Linear, NewtonSteps
-from ._interface_processor import Checks, Columns, Join, Serving, Shingles, Trees
+from ._interface_processor import Checks, Columns, Graphs, Join, Serving, Shingles, Trees
 
 
 class Backend(Kernels, Hashes, Fourier, Linear, Index, Protocol):
@@ -20,5 +20,5 @@ class Backend(Kernels, Hashes, Fourier, Linear, Index, Protocol):
     """
 
 
-class Processor(Backend, NewtonSteps, Serving, Trees, Columns, Join, Shingles, Checks, Protocol):
+class Processor(Backend, NewtonSteps, Serving, Trees, Columns, Join, Graphs, Shingles, Checks, Protocol):
     """All operations, for NumPy arrays: ``processor_for`` returns what implements them."""

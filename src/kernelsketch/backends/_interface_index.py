@@ -49,6 +49,17 @@ class Postings(NamedTuple):
     entries: Array  # uint32 (starts[-1], 2): row, ascending per key; and absolute value, the bits of a float32
 
 
+class Graph(NamedTuple):
+    """Links of dense rows to rows near them. Where a row has fewer links, its own number follows."""
+
+    links: Array  # uint32 (rows, degree)
+    entries: Array  # uint32: rows where a search begins
+    norms: Array  # float32: sums of |q - zero| over the bytes q of a row, at least 1
+    zero: int = 0  # floats are compared as bytes: round(x * scale) + zero, cut off to 0 .. 255
+    scale: float = 1.0
+    bytes: Array | None = None  # uint8 (rows, features): rounded floats; None: the bytes of the vectors
+
+
 def directory_shift(last: int, keys: int) -> int:
     """Return the smallest shift for which a directory up to the last key has at most as many entries as keys."""
     return max(0, last.bit_length() - max(keys, 1).bit_length() + 1)
@@ -65,6 +76,7 @@ class Segment(NamedTuple):
     vectors: Vectors | None
     postings: Postings | None = None
     names: Array | None = None  # str, empty where a row has no name; None if no row has one
+    graph: Graph | None = None
     file: str = ""  # its name in an index folder, if it has been saved to one; its flags may have changed since
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
 from .._array import Array
+from ._interface_index import Queries, Segment
 from ._rows import CsrRows, Rows
 
 # Serving.
@@ -230,6 +231,24 @@ class Columns(Protocol):
 
         Both arguments are float32.
         """
+
+
+# Near neighbours.
+
+
+class Graphs(Protocol):
+    """Graphs of dense rows, and the search in them."""
+
+    def graph_bytes(self, values: Array, zero: int, scale: float) -> tuple[Array, Array]:
+        """Return float32 rows as bytes, round(x * scale) + zero, cut off to 0 .. 255, and their norms."""
+
+    def graph_build(self, bytes_: Array, norms: Array, order: Array, done: int, links: Array) -> None:
+        """Link the rows ``order[done:]`` to rows near them: ``links`` changes. Those before have links already."""
+
+    def graph_search(
+        self, queries: Queries, segments: list[Segment], n_rerank: int, n_neighbors: int
+    ) -> tuple[Array, Array, Array]:
+        """Return what ``index_search`` returns, for neighbours found by the graphs of segments."""
 
 
 # Similarity joins.

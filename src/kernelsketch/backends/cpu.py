@@ -14,7 +14,7 @@ from .._array import Array, code_dtype
 from .._validation import FLOATS
 from ._backend import Processor
 from ._interface import ByteRows, FourierParams, GcwsParams, Measure, Ratio
-from ._interface_index import Postings, Queries, SearchParams, Segment, Vectors, directory_shift
+from ._interface_index import Graph, Postings, Queries, SearchParams, Segment, Vectors, directory_shift
 from ._interface_learning import LINEAR_STATS, NEWTON_STATS, LinearObjective, LinearPass, NewtonStep
 from ._interface_processor import (
     GrownTrees,
@@ -31,6 +31,7 @@ from ._numpy import NumpyArrays, matrix_for
 from ._rows import CsrRows, DenseRows, Rows
 
 _NUMBERS = frozenset(np.dtype(code).type for code in "efdbhilqBHILQ")  # whose values are those of a float or an integer
+CACHE_LINE = 64
 INDICES = (np.dtype(np.int32), np.dtype(np.int64))
 
 
@@ -279,8 +280,23 @@ class CpuBackend(NumpyArrays, Processor):
         self, queries: Queries, segments: list[Segment], params: SearchParams
     ) -> tuple[Array, Array, Array]:
         parts = [_native.IndexSegment(*s[:5], _vectors(s.vectors), _postings(s.postings)) for s in segments]
-        asked = _native.IndexQueries(queries.codes, queries.empty, _vectors(queries.vectors), *queries[3:])
-        return _native.index_search(self.name, asked, parts, _native.SearchParams(*params), self.threads)
+        return _native.index_search(
+            self.name, _index_queries(queries), parts, _native.SearchParams(*params), self.threads
+        )
+
+    def graph_bytes(self, values: Array, zero: int, scale: float) -> tuple[Array, Array]:
+        bytes_, norms = _aligned(values.shape), np.empty(len(values), np.float32)
+        _native.graph_bytes(_dense(values), zero, scale, bytes_, norms, self.threads)
+        return bytes_, norms
+
+    def graph_build(self, bytes_: Array, norms: Array, order: Array, done: int, links: Array) -> None:
+        _native.graph_build(self.name, _dense(bytes_), norms, order, done, links, self.threads)
+
+    def graph_search(
+        self, queries: Queries, segments: list[Segment], n_rerank: int, n_neighbors: int
+    ) -> tuple[Array, Array, Array]:
+        parts = [_native.IndexSegment(*s[:5], _vectors(s.vectors), graph=_graph(s.graph)) for s in segments]
+        return _native.graph_search(self.name, _index_queries(queries), parts, n_rerank, n_neighbors, self.threads)
 
     # Similarity joins.
 
@@ -404,6 +420,22 @@ def _targets(state: LinearPass | NewtonStep) -> _native.LinearTargets:
 
 def _vectors(x: Vectors | None) -> _native.IndexVectors | None:
     return None if x is None else _native.IndexVectors(*x)
+
+
+def _aligned(shape: tuple[int, int]) -> Array:
+    """Return bytes that begin at a cache line, so that rows of 64 bytes take one each."""
+    size = shape[0] * shape[1]
+    memory = np.empty(size + CACHE_LINE, np.uint8)
+    start = -memory.ctypes.data % CACHE_LINE
+    return memory[start : start + size].reshape(shape)
+
+
+def _index_queries(queries: Queries) -> _native.IndexQueries:
+    return _native.IndexQueries(queries.codes, queries.empty, _vectors(queries.vectors), *queries[3:])
+
+
+def _graph(x: Graph | None) -> _native.IndexGraph | None:
+    return None if x is None else _native.IndexGraph(*x)
 
 
 def _postings(x: Postings | None) -> _native.IndexPostings | None:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .._array import Array
-from ..reference import fourier, gcws, index, join, linear, quantiles, rng, tables, tree_shapley, trees
+from ..reference import fourier, gcws, graph, index, join, linear, quantiles, rng, tables, tree_shapley, trees
 from ..reference import gmm as minmax
 from ..reference import newton as steps
 from ..reference import pack as packing
@@ -155,6 +155,10 @@ class ReferenceBackend(NumpyArrays, Processor):
     def index_heavy(self, vectors: Vectors, heavy_fraction: float) -> Array:
         parts = [index.heavy(vectors, i, heavy_fraction) for i in range(len(vectors.norms))]
         return np.concatenate([np.zeros(0, bool), *parts])
+
+    graph_bytes = staticmethod(graph.rounded)
+    graph_build = staticmethod(graph.build)
+    graph_search = staticmethod(graph.search)
 
     # Similarity joins.
 

@@ -20,6 +20,7 @@ from ._results import print_facts, print_json
 if TYPE_CHECKING:
     from ..neighbors import TextClusters
     from ..text import StoredTexts
+    from ._known import Known
     from .commands.dedup import Dedup
 
 MOST_CLUSTERS, MOST_MEMBERS, MOST_COPIES = 20, 20, 100  # of the report
@@ -36,6 +37,8 @@ class Counts:
     empty: int = 0
     replaced: int = 0
     bytes: int = 0
+    known: dict[str, int] | None = None  # documents that repeat an old one; None: there are no old ones
+    appended: int | None = None
 
 
 class Departures(NamedTuple):
@@ -56,7 +59,7 @@ def departures(found: TextClusters, threshold: float) -> Departures:
     return Departures(gone, equal, gone & ~equal & ~chained, chained)
 
 
-def write_lists(task: Dedup, found: TextClusters, ids: list[Any] | None) -> None:
+def write_lists(task: Dedup, found: TextClusters, known: Known | None, ids: list[Any] | None) -> None:
     name = list(range(len(found.stays))) if ids is None else ids
     if task.clusters is not None:
         sizes = np.bincount(found.stays, minlength=len(found.stays))
@@ -69,18 +72,24 @@ def write_lists(task: Dedup, found: TextClusters, ids: list[Any] | None) -> None
         rows = ((name[a], name[b], similarity) for (a, b), similarity in pairs)
         _write_table(task.pairs, ("document", "other", "similarity"), rows)
 
+    if task.matches is not None and known is not None:
+        there = np.flatnonzero(known.flags).tolist()
+        matches = ((name[i], known.ids[i], known.similarity[i].item(), known.sources[i]) for i in there)
+        _write_table(task.matches, ("document", "known", "similarity", "source"), matches)
 
-def _write_table(path: str, names: tuple[str, ...], rows: Iterator[tuple[Any, Any, float]]) -> None:
+
+def _write_table(path: str, names: tuple[str, ...], rows: Iterator[tuple[Any, ...]]) -> None:
     """Write rows with tabs between the cells, or as JSON if the name ends with .jsonl."""
     as_json = ".jsonl" in Path(path).suffixes
     with open_text(path) as file:
         if not as_json:
             file.write(("\t".join(names) + "\n").encode())
-        for a, b, similarity in rows:
+        for a, b, similarity, *more in rows:
             if as_json:
-                line = json_text.dumps(dict(zip(names, (a, b, round(similarity, 6)), strict=True)), ensure_ascii=False)
+                cells = dict(zip(names, (a, b, round(similarity, 6), *more), strict=True))
+                line = json_text.dumps(cells, ensure_ascii=False, default=str)
             else:
-                line = f"{cell(a)}\t{cell(b)}\t{similarity:.6g}"
+                line = "\t".join((cell(a), cell(b), f"{similarity:.6g}", *map(cell, more)))
             file.write(encoded(line) + b"\n")
 
 
@@ -120,12 +129,20 @@ def write_report(
 def _lines(task: Dedup, counts: Counts, found: TextClusters, went: Departures) -> dict[str, str]:
     """Return the lines of the summary and of the report about documents and clusters."""
     n, sizes = len(found.stays), np.bincount(found.stays)
-    stay = int((sizes > 0).sum())  # each cluster has one
+    known = counts.known or {"known": 0}
+    stay = int((sizes > 0).sum()) - known["known"]  # each cluster has one
     lines = {
         "documents": f"{n:,}, of which {some(stay, 'stays', 'stay')} and {some(n - stay, 'goes', 'go')}",
         "clusters": f"{int((sizes > 1).sum()):,} of two or more, the largest of {int(sizes.max()):,}",
         "equal": f"{some(int(went.equal.sum()), *HAVE)} the same shingles as another one of the cluster",
     }
+    if counts.known is not None:
+        of_these = f"{known['known_equal']:,} of these with the same shingles"
+        lines["known"] = (
+            f"{some(known['known'], 'document repeats an old one', 'documents repeat old ones')}, {of_these}"
+        )
+    if counts.appended is not None:
+        lines["appended"] = f"{some(counts.appended, 'document')} to the collection"
     if chained := int(went.chained.sum()):
         lines["chains"] = (
             f"{some(chained, 'document goes', 'documents go')} by chains, with a similarity below {task.threshold:g} "
@@ -153,7 +170,7 @@ def summarize(
 ) -> None:
     n = len(found.stays)
     sizes = np.bincount(found.stays)
-    stay = int((sizes > 0).sum())
+    stay = int((sizes > 0).sum()) - (counts.known or {"known": 0})["known"]
     named = [] if ids is None else [str(name) for name in ids if name is not None and name != ""]
     nameless, repeated = 0 if ids is None else n - len(named), len(named) - len(set(named))
     if task.json:
@@ -163,6 +180,8 @@ def summarize(
             "go": n - stay,
             "equal": int(went.equal.sum()),
             "chained": int(went.chained.sum()),
+            **(counts.known or {}),
+            **({} if counts.appended is None else {"appended": counts.appended}),
             "clusters": int((sizes > 1).sum()),
             "skipped": counts.skipped,
             "empty": counts.empty,

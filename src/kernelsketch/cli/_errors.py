@@ -119,7 +119,7 @@ def errors_as_sentences(options: Callable[[], Options] = dict) -> Iterator[None]
     """
     _print_every_character()
     with warnings.catch_warnings(), _terminations_raise():
-        warnings.showwarning = _shows_once()
+        warnings.showwarning = _shows_once(options)
         try:
             try:
                 yield
@@ -223,13 +223,14 @@ def tell(sentence: str) -> None:
     print(f"kernelsketch: {sentence}", file=sys.stderr)
 
 
-def _shows_once() -> Callable[..., None]:
-    """Return a function that shows the sentence of a warning when it comes for the first time."""
+def _shows_once(options: Callable[[], Options]) -> Callable[..., None]:
+    """Return a function that shows the sentence of a warning, in options of the command, when it comes first."""
     shown: set[str] = set()
 
     def show(message: Any, *_: Any, **__: Any) -> None:
         if str(message) not in shown:
             shown.add(str(message))
-            tell(str(message))
+            said = message.args[0] if getattr(message, "args", None) else message
+            tell(in_options(said if isinstance(said, Sentence) else str(message), options()))
 
     return show

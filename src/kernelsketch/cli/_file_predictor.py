@@ -26,16 +26,6 @@ STEP_BYTES = 1 << 25  # of rows or values that are predicted at a time
 VALUE_BYTES = 100  # of a value of a class, as a number and as text
 
 
-def one_output(model: Any, path: Path) -> Any:
-    """Return a model, or refuse one of several outputs, which no command takes."""
-    if getattr(model, "_has_several", False):
-        raise InputError(
-            f"{path} holds a model of {len(model.estimators_)} outputs, and commands take models of one output: write "
-            "one with kernelsketch.load_model(path).estimators_[0].save(...) in Python."
-        )
-    return model
-
-
 class FilePredictor:
     """A model loaded from its file, which predicts rows as files give them.
 

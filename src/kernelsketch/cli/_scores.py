@@ -86,7 +86,7 @@ class ClassScores:
         of_probabilities = self.probabilities.facts()
         if of_probabilities:
             shares = actual[actual > 0] / actual.sum()
-            of_probabilities["baseline_log_loss"] = float(-(shares * np.log(shares)).sum())
+            of_probabilities["baseline_log_loss"] = float((shares * -np.log(shares)).sum() + 0.0)
         return {
             "accuracy": accuracy,
             "standard_error": math.sqrt(accuracy * (1 - accuracy) / n_effective),

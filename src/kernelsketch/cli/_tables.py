@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Sequence
+from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy as np
 from .._array import Array
 from .._rounding import float_of, floats_of
 from ..exceptions import InputError
-from ..formats import RowStream
+from ..formats import RowStream, delimiter_hint
 from ..tabular import Table, is_missing_text, read_table, text_table
 
 
@@ -22,6 +23,14 @@ def joined_table(parts: list[Any], names: Sequence[str] | None) -> Table:
         return text_table(np.concatenate(parts), names)
     pyarrow: Any = sys.modules["pyarrow"]  # the library of the blocks, so it is there
     return read_table(pyarrow.concat_tables(parts))
+
+
+def _what_may_be_meant(name: str, others: set[str], stream: RowStream) -> str:
+    """Return a sentence about a column that is not there: another one of a similar name, or another delimiter."""
+    words = {other.lower(): other for other in sorted(others)}
+    if near := get_close_matches(name.lower(), words, n=1):
+        return f" It has {words[near[0]]!r}: rename this column if it is the same."
+    return delimiter_hint(list(stream.feature_names or ()), ",") if stream.format == "csv" else ""
 
 
 class TableReader:
@@ -49,7 +58,8 @@ class TableReader:
                 what = "several columns" if name in place else "no column"
                 raise InputError(
                     f"{stream.name} has {what} {name!r}, on which the model was trained: it needs each of its columns "
-                    "once, in any order."
+                    "once, in any order.",
+                    "" if name in place else _what_may_be_meant(name, set(found) - set(self._names), stream),
                 )
         self._places = [place[name] for name in self._names]
 

@@ -28,6 +28,7 @@ To add a format, write a function from a Source and Options to Opened, or a subc
 or _write.py and in _detect.py.
 """
 
+from ._cells import delimiter_hint
 from ._detect import READABLE
 from ._document_writer import DocumentWriter, check_same_columns, written_format
 from ._documents import (
@@ -39,7 +40,7 @@ from ._documents import (
     Fields,
     too_long,
 )
-from ._folder import InputFiles, files_like, is_pattern, row_files, text_files
+from ._folder import InputFiles, document_files, files_like, is_pattern, row_files, text_files
 from ._labels import joined_labels
 from ._libsvm import words
 from ._open import open_rows
@@ -66,6 +67,8 @@ __all__ = [
     "RowBlock",
     "RowStream",
     "check_same_columns",
+    "delimiter_hint",
+    "document_files",
     "encoded",
     "endings",
     "files_like",

@@ -12,15 +12,18 @@ from typing import Any
 import numpy as np
 
 from ..exceptions import InputError
-from ..storage import LOCK, PARTIAL_SUFFIX
+from ..storage import COLLECTION, LOCK, PARTIAL_SUFFIX
+from ._source import endings
+
+PART_ENDINGS = (".jsonl", ".ndjson", ".csv", ".tsv", ".parquet", ".arrow", ".feather")  # of documents
 
 
 def text_files(folder: str, outputs: Iterable[str] = ()) -> list[str]:
     """Return the files of a folder and its subfolders that are documents, by their path from the folder, in order.
 
     Names that begin with a dot are left out, and so is what commands of kernelsketch write there: ``outputs``, by the
-    identity of the files or by folder and name, files that are not complete yet, and work folders. Links to files are
-    followed, links to folders are not.
+    identity of the files or by folder and name, files that are not complete yet, work folders, and
+    collections of documents. Links to files are followed, links to folders are not.
     """
     outputs = list(outputs)
     written = {_identity(found) for path in outputs if (found := _status(path)) is not None}
@@ -38,7 +41,7 @@ def text_files(folder: str, outputs: Iterable[str] = ()) -> list[str]:
                 f"{os.path.join(folder, inner)} cannot be read: {error.strerror or error}. Allow it, or name the "
                 "folders and files to read."
             ) from None
-        if any(entry.name == LOCK for entry in entries):
+        if any(entry.name in (LOCK, COLLECTION) for entry in entries):
             continue
         for entry in entries:
             if entry.name.startswith(".") or entry.name.endswith(PARTIAL_SUFFIX):
@@ -104,6 +107,22 @@ def row_files(inputs: Sequence[str]) -> list[str]:
                 found.append(path)
     if not found:
         raise InputError(f"{', '.join(inputs)}: all files are empty. Check the names.")
+    return found
+
+
+def document_files(inputs: Sequence[str], outputs: Iterable[str] = ()) -> list[str]:
+    """Return the files and folders of documents that names of files, folders and patterns stand for.
+
+    A folder whose files are all tables or lines of documents, as Spark and pandas write them, stands for these parts;
+    any other folder is one of text files, each of them a document.
+    """
+    found: list[str] = []
+    for given in inputs:
+        for path in files_like(given) if is_pattern(given) else [given]:
+            names = text_files(path, outputs) if os.path.isdir(path) else []
+            parts = [name for name in names if not any(map(_is_mark, name.split(os.sep)))]
+            is_of_parts = parts and all(endings(name)[1] in PART_ENDINGS for name in parts)
+            found += [os.path.join(path, name) for name in parts] if is_of_parts else [path]
     return found
 
 

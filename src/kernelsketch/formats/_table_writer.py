@@ -19,7 +19,8 @@ from ._source import endings
 from ._write import STANDARD_OUTPUT, encoded, open_target, open_text
 
 TABLE_FORMATS = ("csv", "tsv", "jsonl", "parquet", "text")
-_BY_ENDING = BY_ENDING | {".jsonl": "jsonl", ".ndjson": "jsonl"}
+_REFUSED = {".json": "one JSON value", ".xls": "an Excel file", ".xlsx": "an Excel file"}  # not text by surprise
+_BY_ENDING = BY_ENDING | {".jsonl": "jsonl", ".ndjson": "jsonl"} | _REFUSED
 _DELIMITERS = {"csv": ",", "tsv": "\t"}
 
 

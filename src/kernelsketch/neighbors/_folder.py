@@ -94,6 +94,12 @@ def load_folder(cls: Any, folder: Path, mmap: bool) -> Any:
     raise InputError(f"{folder} is damaged: its file {missing} is missing.")
 
 
+def index_list(path: Path) -> Path | None:
+    """Return the list of an index folder; None if the path is no such folder."""
+    found = path / LIST
+    return found if found.is_file() and read_header(found).get("format") == LIST_SCHEMA.format else None
+
+
 def _check_folder(folder: Path) -> None:
     """Refuse folders that hold anything else than an index, before any work is done."""
     if not folder.parent.is_dir():
@@ -200,7 +206,8 @@ def _check_segment(path: Path, found: dict[str, Any], header: dict[str, Any], ch
     def layout(of: dict[str, Any]) -> list[Any]:
         names = ("tables", "hashes_per_table", "heavy_fraction", "exponent")
         kind = {None: None, "sparse": "sparse"}.get(of["vectors"], "dense")
-        return [kind, of["hash"] | {"n_features": 0}, *(of[name] for name in names)]
+        degree = of.get("graph", {}).get("degree")
+        return [kind, degree, of["hash"] | {"n_features": 0}, *(of[name] for name in names)]
 
     fits = found["hash"]["n_features"] <= header["hash"]["n_features"]
     if layout(found) != layout(header) or not fits:

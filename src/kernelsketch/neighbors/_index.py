@@ -20,6 +20,7 @@ from ..exceptions import InputError, Setting
 from ..text import Shingles, holds_texts
 from . import _segments, _vectors
 from ._folder import load_folder, save_folder
+from ._graph import MOST_LINKS
 from ._row_ids import LARGEST_ID, check_ids, check_names
 from ._search import NeighborSearch
 from ._storage import load_index, save_index
@@ -27,7 +28,7 @@ from ._tune import tuned_index
 
 
 class GCWSIndex(NeighborSearch):
-    r"""Approximate nearest-neighbour index for the GMM kernel: LSH tables or inverted lists, with exact re-ranking.
+    r"""Approximate nearest-neighbour index for the GMM kernel: LSH tables, lists or a graph, with exact re-ranking.
 
     The distance is 1 - GMM; on nonnegative rows GMM is the weighted Jaccard similarity. Rows can be dense or CSR, and
     their values can have any sign. The index needs no training, and rows can be added and removed at any time.
@@ -37,7 +38,7 @@ class GCWSIndex(NeighborSearch):
     1. *Candidates.* Every row has ``n_components`` hash codes of one byte. Each of the ``n_tables`` LSH tables puts
        rows that agree on its ``hashes_per_table`` codes into the same bucket, and the rows that share a bucket with
        the query in any table are its candidates. For sparse rows, inverted lists of their heaviest features can replace
-       the tables (see ``heavy_fraction``).
+       the tables (see ``heavy_fraction``), and for dense rows a graph (see ``graph_degree``).
     2. *Re-ranking.* The ``n_rerank`` candidates with the most equal codes are compared with the query by the exact
        kernel.
 
@@ -52,6 +53,7 @@ class GCWSIndex(NeighborSearch):
     a higher recall, for more time and memory       larger ``n_tables``
     fewer candidates: faster, lower recall          larger ``hashes_per_table``
     neighbours of low similarity in sparse rows     ``heavy_fraction``, from about 0.5 to 0.9
+    neighbours of low similarity in dense rows      ``graph_degree``, from 16 to 48
     an index without the rows themselves            ``store_vectors=False`` with a larger ``n_components``
     exactly ``n_neighbors`` results for every query ``fill_missing=True``
     the true neighbours, whatever they cost         ``n_tables=0`` and ``n_rerank=None``
@@ -70,17 +72,18 @@ class GCWSIndex(NeighborSearch):
     n_tables : int, default=32
         Number of LSH tables, L. More tables find more neighbours and take 4 to 5 bytes per row each. After :meth:`fit`
         you can lower it: queries then use only the first tables, which is faster. With 0 there are no tables, and the
-        codes of all rows are compared. Not used with ``heavy_fraction``.
+        codes of all rows are compared. Not used with ``heavy_fraction`` and ``graph_degree``.
     hashes_per_table : int, default=4
         Number of hashes per table, K, from 1 to 8: two rows are in the same bucket of a table if they agree on all of
-        them. More hashes per table give fewer candidates, which are more similar. Not used with ``heavy_fraction``.
+        them. More hashes per table give fewer candidates, which are more similar. Not used with ``heavy_fraction`` and
+        ``graph_degree``.
     n_components : int, default=128
         Number of hashes per row, one byte each, at most 4096. More hashes rank the candidates better. The index makes
-        at least ``n_tables * hashes_per_table``. Not used with ``heavy_fraction``.
+        at least ``n_tables * hashes_per_table``. Not used with ``heavy_fraction`` and ``graph_degree``.
     n_rerank : int or None, default=100
         Number of candidates per query that :meth:`kneighbors` compares with the query by the exact kernel. None
-        compares all of them; with ``n_tables=0`` these are all rows, and the search is exact. You can change it after
-        :meth:`fit`.
+        compares all of them; with ``n_tables=0`` or ``graph_degree`` these are all rows, and the search is exact. You
+        can change it after :meth:`fit`.
     heavy_fraction : float, default=None
         For sparse rows, such as texts: use inverted lists of features instead of LSH tables. The heavy features of a
         row are those with the largest absolute values, as few as hold this fraction of its L1 norm. Candidates are the
@@ -88,6 +91,11 @@ class GCWSIndex(NeighborSearch):
         heavy features are re-ranked. All rows of a similarity above 1 / ``heavy_fraction`` - 1 are candidates; with 1,
         all rows of a similarity above 0 are. After :meth:`fit` you can lower it, which is faster and finds fewer
         neighbours. None uses LSH tables.
+    graph_degree : int, default=None
+        For dense rows: use a graph instead of LSH tables, with up to this number of links per row, from 2 to 256, each
+        of 4 bytes. :meth:`kneighbors` follows links from row to row, as hnswlib and pynndescent do, and re-ranks the
+        ``n_rerank`` nearest rows that it came across (``M`` and ``ef`` in hnswlib). More links increase the recall,
+        take more memory, and make building slower. None uses no graph.
     store_vectors : bool, default=True
         Whether to store the rows for re-ranking. Without them similarities are estimated from the codes, with standard
         error sqrt((1 - s) (s + 1 / 255) / n_components).
@@ -119,7 +127,7 @@ class GCWSIndex(NeighborSearch):
     n_samples_fit_ : int
         Number of indexed rows.
     bytes_per_row_ : float
-        Memory per row of codes, LSH tables or inverted lists, ids and flags, without the stored vectors.
+        Memory per row of codes, LSH tables, inverted lists or graph, ids and flags, without the stored vectors.
     nbytes_ : int
         Memory of the whole index, including the stored vectors.
     hasher_ : GCWS
@@ -144,7 +152,8 @@ class GCWSIndex(NeighborSearch):
     Notes
     -----
     Whether two rows are candidates for each other depends on these two rows only. So results do not depend on the order
-    of insertion or on the number of threads. If distances are equal, the smaller id comes first. All-zero rows are
+    of insertion or on the number of threads. With ``graph_degree`` they depend on the order of insertion, and on the
+    number of threads neither. If distances are equal, the smaller id comes first. All-zero rows are
     never returned and get no neighbours; with ``fill_missing`` they get rows at distance 1.
 
     Threads can share an index. The results of concurrent calls of :meth:`fit`, :meth:`add`, :meth:`remove`,
@@ -183,6 +192,7 @@ class GCWSIndex(NeighborSearch):
         "n_components": [Interval(Integral, 1, MOST_CODES, closed="both")],
         "n_rerank": [Interval(Integral, 1, None, closed="left"), None],
         "heavy_fraction": [Interval(Real, 0, 1, closed="right"), None],
+        "graph_degree": [Interval(Integral, 2, MOST_LINKS, closed="both"), None],
         "store_vectors": ["boolean"],
         "fill_missing": ["boolean"],
         "shingles": [Shingles, None],
@@ -198,6 +208,7 @@ class GCWSIndex(NeighborSearch):
         n_components: int = 128,
         n_rerank: int | None = 100,
         heavy_fraction: float | None = None,
+        graph_degree: int | None = None,
         store_vectors: bool = True,
         fill_missing: bool = False,
         p: float = 1.0,
@@ -212,6 +223,7 @@ class GCWSIndex(NeighborSearch):
         self.n_components = n_components
         self.n_rerank = n_rerank
         self.heavy_fraction = heavy_fraction
+        self.graph_degree = graph_degree
         self.store_vectors = store_vectors
         self.fill_missing = fill_missing
         self.p = p
@@ -266,6 +278,15 @@ class GCWSIndex(NeighborSearch):
                 why = "store_vectors is False: pass store_vectors=True, or heavy_fraction=None"
             raise InputError(
                 Setting("heavy_fraction", self.heavy_fraction), f" needs sparse rows that the index stores, but {why}."
+            )
+        if layout.graph_degree and (layout.heavy_fraction or transform is None or transform.sparse):
+            why = "X is sparse: pass X.toarray() if it fits in memory, or heavy_fraction=0.7 for inverted lists"
+            if transform is None:
+                why = "store_vectors is False: pass store_vectors=True, or graph_degree=None"
+            if layout.heavy_fraction:
+                why = "heavy_fraction is set, which is for sparse rows: pass one of them"
+            raise InputError(
+                Setting("graph_degree", self.graph_degree), f" needs dense rows that the index stores, but {why}."
             )
         self._hasher, self._vector_transform, self._layout = hasher, transform, layout
         return self._make_segment(rows, host, wanted, named)
@@ -394,12 +415,14 @@ class GCWSIndex(NeighborSearch):
         """Return an index with the fastest parameters that reach a recall. This index stays as it is.
 
         Call :meth:`fit` on the result: ``index = GCWSIndex().tune(X).fit(X)``. The method chooses ``n_tables``,
-        ``hashes_per_table``, ``n_components``, ``heavy_fraction`` and ``n_rerank``; all other parameters are those of
-        this index. It finds the true neighbours of up to 256 queries with the exact kernel. From their similarities it
-        computes the recall and the number of candidates of many settings of the LSH tables, and measures the
-        ``n_rerank`` that they need on a sample. For sparse rows it measures settings of ``heavy_fraction`` as well. It
-        chooses ``n_tables=0`` and ``n_rerank=None`` if rows are dense and the exact comparison of all of them is
-        estimated to be the fastest.
+        ``hashes_per_table``, ``n_components``, ``heavy_fraction``, ``graph_degree`` and ``n_rerank``; all other
+        parameters are those of this index. It finds the true neighbours of up to 256 queries with the exact kernel.
+        From their similarities it computes the recall and the number of candidates of many settings of the LSH tables,
+        and measures the ``n_rerank`` that they need on a sample. For sparse rows it measures settings of
+        ``heavy_fraction`` as well. It chooses ``n_tables=0`` and ``n_rerank=None`` if rows are dense and the exact
+        comparison of all of them is estimated to be the fastest. For 10,000 to 100,000 dense rows it also builds a
+        graph of all of them, which takes some seconds, and chooses ``graph_degree=32`` if that is estimated to be
+        faster. With more rows, or with ``n_rows``, set ``graph_degree`` yourself.
 
         Parameters
         ----------
@@ -435,8 +458,20 @@ class GCWSIndex(NeighborSearch):
         ----------
         path : str or path
             File to write. The name of a folder is refused: :meth:`save_folder` writes to one.
+
+        Notes
+        -----
+        With ``graph_degree``, rows added since :meth:`fit` are first inserted into the graph of the others, or a graph
+        is built anew if rows were removed. Queries of this index then search that graph, as those of the file do.
         """
-        save_index(self._ready(), path)
+        index = self._ready()
+        if index._layout.graph_degree:  # results of the file and of this index are the same from now on
+            with self._turn():
+                index = self._ready()
+                segment = _segments.whole(index._segments, index._layout, index._threads)
+                index = index._with_segments([segment])
+                self._become(index)
+        save_index(index, path)
 
     def save_folder(self, path: Any) -> None:
         """Save the index to a folder, in which only what has changed is written.

@@ -5,7 +5,7 @@ Results have the shapes of scikit-learn's nearest neighbours: matrices, lists, g
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from copy import copy
 from typing import Any
 
@@ -29,6 +29,7 @@ from ..backends import (
     in_library_of,
     on_host,
     place_of,
+    processor_for,
     rows_on_host,
 )
 from ..exceptions import BackendError, InputError, InputTypeError, RangeWarning, Setting
@@ -76,7 +77,9 @@ class NeighborSearch(IndexState):
         params = index._params(n_neighbors=k, n_rerank=n_rerank if index._vector_transform is not None else k)
         backend = index._backend(rows)
         for place, queries in index._queries(rows):
-            block_ids, block = _as_matrix(*index._search(queries, params, backend), k)
+            by_graph = index._layout.graph_degree > 0 and n_rerank > 0
+            found = index._search_graphs(queries, params) if by_graph else index._search(queries, params, backend)
+            block_ids, block = _as_matrix(*found, k)
             if index.fill_missing:
                 index._fill_missing(backend, queries, params, block_ids, block)
             ids[place], similarity[place] = block_ids, block
@@ -86,8 +89,8 @@ class NeighborSearch(IndexState):
     def neighbors_above(self, X: Any = None, *, threshold: float, return_distance: bool = True) -> Any:
         """Find all candidates of each query whose similarity is at least a threshold.
 
-        scikit-learn's ``radius_neighbors`` takes a radius, which is a distance; the same neighbours have
-        ``threshold = 1 - radius``.
+        With ``graph_degree``, all rows are candidates. scikit-learn's ``radius_neighbors`` takes a radius, which is a
+        distance; the same neighbours have ``threshold = 1 - radius``.
 
         Parameters
         ----------
@@ -215,11 +218,13 @@ class NeighborSearch(IndexState):
             Estimate per pair, from 0 to 1.
         """
         index = self._fitted()
-        if index._layout.heavy_fraction:
+        if index._layout.heavy_fraction or index._layout.graph_degree:
+            name, kind = (
+                ("heavy_fraction", "inverted lists") if index._layout.heavy_fraction else ("graph_degree", "a graph")
+            )
             raise InputError(
-                Setting("heavy_fraction", index.heavy_fraction),
-                ": an index of inverted lists has no codes to estimate from. Its "
-                "query methods return exact similarities.",
+                Setting(name, getattr(index, name)),
+                f": an index of {kind} has no codes to estimate from. Its query methods return exact similarities.",
             )
         ids = np.asarray(on_host(pairs))
         if ids.dtype == np.uint64 and not (ids > np.iinfo(np.int64).max).any():
@@ -310,7 +315,7 @@ class NeighborSearch(IndexState):
             for part in row_batches(len(rows), rows.row_bytes + self.n_components, STEP_BYTES):
                 asked = rows.part(part)
                 block = rows_on_host(asked)
-                if self.heavy_fraction:  # inverted lists need no codes
+                if self.heavy_fraction or self.graph_degree:  # inverted lists and graphs need no codes
                     codes, empty = np.empty((len(block), 0), np.uint8), _vectors.empty_rows(block)
                 else:
                     codes, empty = self._codes(asked)
@@ -339,7 +344,7 @@ class NeighborSearch(IndexState):
         return self._segments[queries.segment].ids[queries.first : queries.first + len(queries.codes)]
 
     def _params(self, **given: Any) -> SearchParams:
-        n_tables, hashes_per_table, heavy_fraction = self._layout_of_parameters()
+        n_tables, hashes_per_table, heavy_fraction, _ = self._layout_of_parameters()
         exact = self._vector_transform is not None
         return SearchParams(hashes_per_table, n_tables, exact=exact, heavy_fraction=heavy_fraction, **given)
 
@@ -348,8 +353,17 @@ class NeighborSearch(IndexState):
         return backend_for(*(() if rows is None else rows.arrays), threads=self._threads)
 
     def _search(self, queries: Queries, params: SearchParams, backend: Index) -> tuple[Array, Array, Array]:
+        return self._searched(lambda: backend.index_search(queries, self._segments, params))
+
+    def _search_graphs(self, queries: Queries, params: SearchParams) -> tuple[Array, Array, Array]:
+        processor = processor_for(queries.empty, threads=self._threads)
+        return self._searched(
+            lambda: processor.graph_search(queries, self._segments, params.n_rerank, params.n_neighbors)
+        )
+
+    def _searched(self, search: Callable[[], tuple[Array, Array, Array]]) -> tuple[Array, Array, Array]:
         try:
-            ends, ids, similarity = map(on_host, backend.index_search(queries, self._segments, params))
+            ends, ids, similarity = map(on_host, search())
             return ends, ids, similarity
         except BackendError:
             raise
@@ -366,7 +380,7 @@ class NeighborSearch(IndexState):
         short = np.flatnonzero(np.isneginf(similarity[:, -1]))
         own = queries.segment >= 0
         wider = params._replace(n_tables=0)
-        if params.heavy_fraction:
+        if params.heavy_fraction or self._layout.graph_degree:
             wider = wider._replace(n_rerank=0, heavy_fraction=0.0)
         for some in short[:, None] if own else [short]:  # queries that are indexed rows must be successive
             if len(some) == 0 or wider == params:

@@ -17,6 +17,7 @@ from .._array import Array
 from ..backends import Postings, Segment, Vectors, backend_for, directory_shift
 from ..exceptions import InputError
 from . import _vectors
+from ._graph import LinkedRows, make_graph
 
 EMPTY, REMOVED = 1, 2  # flags; 0 is a row that can be a neighbour
 MOST_REMOVED = 4  # a segment is rewritten when more than one in four of its rows is removed
@@ -25,11 +26,12 @@ NARROW = 2**32  # keys and positions below this limit are sorted together, as on
 
 
 class TableLayout(NamedTuple):
-    """What every segment has: LSH tables, or inverted lists of heavy features."""
+    """What every segment has: LSH tables, inverted lists of heavy features, or a graph."""
 
     n_tables: int
     hashes_per_table: int
     heavy_fraction: float = 0.0  # 0: no inverted lists
+    graph_degree: int = 0  # 0: no graph
 
 
 def directory_bits(live: int) -> int:
@@ -45,14 +47,16 @@ def make(
     layout: TableLayout,
     threads: int,
     names: Array | None = None,
+    linked: LinkedRows | None = None,
 ) -> Segment:
-    """Build a segment with its LSH tables or inverted lists. Its rows are sorted by id."""
+    """Build a segment with its LSH tables, inverted lists or graph. Its rows are sorted by id."""
     if len(ids) > MOST_ROWS:
         raise InputError(f"X has {len(ids)} rows, and an index can hold {MOST_ROWS}: split X among several indexes.")
     if (ids[1:] < ids[:-1]).any():
         order = np.argsort(ids, kind="stable")
         codes, flags, ids = codes[order], flags[order], ids[order]
         vectors = None if vectors is None else _vectors.part_of(vectors, order)
+        linked = None if linked is None else linked._replace(rows=np.argsort(order)[linked.rows])
         names = None if names is None else names[order]
     bits = directory_bits(int((flags == 0).sum()))
     backend = backend_for(codes, threads=threads)
@@ -61,7 +65,11 @@ def make(
     if layout.heavy_fraction:
         assert vectors is not None
         postings = make_postings(vectors, flags, layout.heavy_fraction, threads)
-    return Segment(codes, flags, ids, rows, starts, vectors, postings, names)
+    graph = None
+    if layout.graph_degree:
+        assert vectors is not None
+        graph = make_graph(vectors, flags, layout.graph_degree, linked, threads)
+    return Segment(codes, flags, ids, rows, starts, vectors, postings, names, graph)
 
 
 def merge(segments: Sequence[Segment], layout: TableLayout, threads: int) -> Segment:
@@ -77,7 +85,18 @@ def merge(segments: Sequence[Segment], layout: TableLayout, threads: int) -> Seg
         layout,
         threads,
         _names_of(parts),
+        _linked_rows(segments, kept),
     )
+
+
+def _linked_rows(segments: Sequence[Segment], kept: Sequence[Array]) -> LinkedRows | None:
+    """Return the rows of the largest segment, if they have a graph and none is removed."""
+    sizes = [len(rows) for rows in kept]
+    largest = int(np.argmax(sizes))
+    graph = segments[largest].graph
+    if graph is None or sizes[largest] < len(segments[largest].ids):
+        return None
+    return LinkedRows(np.arange(sizes[largest]) + sum(sizes[:largest]), graph)
 
 
 def _names_of(parts: Sequence[tuple[Segment, Array]]) -> Array | None:
@@ -87,11 +106,11 @@ def _names_of(parts: Sequence[tuple[Segment, Array]]) -> Array | None:
     return np.concatenate([np.full(len(rows), "", object) if s.names is None else s.names[rows] for s, rows in parts])
 
 
-def whole(segments: Sequence[Segment], layout: TableLayout) -> Segment:
+def whole(segments: Sequence[Segment], layout: TableLayout, threads: int = 1) -> Segment:
     """Return all rows that are not removed as one segment."""
     if len(segments) == 1 and not (segments[0].flags == REMOVED).any():
         return segments[0]
-    return merge(segments, layout, 1)
+    return merge(segments, layout, threads)
 
 
 def append(segments: Sequence[Segment], new: Segment, layout: TableLayout, threads: int) -> list[Segment]:
@@ -150,8 +169,9 @@ def ids_of(segments: Sequence[Segment], *, nonempty: bool = False) -> Array:
 
 
 def nbytes(s: Segment) -> int:
-    """Return the bytes of codes, flags, ids, LSH tables and inverted lists, without the vectors."""
-    return sum(part.nbytes for part in (*s[:5], *(s.postings or ())))
+    """Return the bytes of codes, flags, ids, LSH tables, inverted lists and graph, without the vectors."""
+    parts = (*s[:5], *(s.postings or ()), *(s.graph or ()))
+    return sum(part.nbytes for part in parts if isinstance(part, np.ndarray))
 
 
 def make_postings(x: Vectors, flags: Array, heavy_fraction: float, threads: int) -> Postings:

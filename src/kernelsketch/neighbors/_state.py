@@ -199,7 +199,7 @@ class IndexState(ValidatedOnce, BaseEstimator):  # type: ignore[misc]
         return index
 
     def _check_parameters(self) -> None:
-        n_tables, hashes_per_table, heavy_fraction = self._layout
+        n_tables, hashes_per_table, heavy_fraction, graph_degree = self._layout
         built = self._hasher.n_components
         if self.hashes_per_table != hashes_per_table:
             self._refuse("hashes_per_table", f"cannot be used: the index was built with {hashes_per_table}. Fit again.")
@@ -209,9 +209,12 @@ class IndexState(ValidatedOnce, BaseEstimator):  # type: ignore[misc]
             limit = " Queries can use a smaller value only." if self.heavy_fraction and heavy_fraction else ""
             why = f"cannot be used: the index was built with {heavy_fraction or None}.{limit} Build it again."
             self._refuse("heavy_fraction", why)
+        if (self.graph_degree or 0) != graph_degree:
+            how = f"with {graph_degree} links per row" if graph_degree else "without a graph"
+            self._refuse("graph_degree", f"cannot be used: the index was built {how}. Fit again.")
         if self._n_codes(n_tables) != built:
             self._refuse("n_components", f"cannot be used: the index was built with {built} hashes per row. Fit again.")
-        if heavy_fraction == 0 and self.n_tables > n_tables:
+        if heavy_fraction == 0 and graph_degree == 0 and self.n_tables > n_tables:
             self._refuse("n_tables", f"is more than the {n_tables} tables that were built: fit again.")
 
     def _refuse(self, name: str, why: str) -> NoReturn:
@@ -219,11 +222,13 @@ class IndexState(ValidatedOnce, BaseEstimator):  # type: ignore[misc]
 
     def _layout_of_parameters(self) -> TableLayout:
         heavy_fraction = float(self.heavy_fraction or 0)
-        return TableLayout(0 if heavy_fraction else int(self.n_tables), int(self.hashes_per_table), heavy_fraction)
+        graph_degree = int(self.graph_degree or 0)
+        n_tables = 0 if heavy_fraction or graph_degree else int(self.n_tables)
+        return TableLayout(n_tables, int(self.hashes_per_table), heavy_fraction, graph_degree)
 
     def _n_codes(self, n_tables: int) -> int:
-        """Return the number of codes per row. With inverted lists it is 1, the least that a hasher can have."""
-        if self.heavy_fraction:
+        """Return the number of codes per row. Inverted lists and graphs need none, and a hasher has at least 1."""
+        if self.heavy_fraction or self.graph_degree:
             return 1
         count = max(int(self.n_components), n_tables * int(self.hashes_per_table))
         if count > MOST_CODES:

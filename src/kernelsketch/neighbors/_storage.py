@@ -15,21 +15,37 @@ import numpy as np
 from sklearn.base import clone
 
 from .._hash_parameters import checked_hasher
-from ..backends import HASH_VERSION, MOST_CODES, MOST_HASHES_PER_TABLE, SHINGLE_VERSION, Postings, Segment, Vectors
+from ..backends import (
+    HASH_VERSION,
+    MOST_CODES,
+    MOST_HASHES_PER_TABLE,
+    SHINGLE_VERSION,
+    Graph,
+    Postings,
+    Segment,
+    Vectors,
+)
 from ..exceptions import InputError
 from ..hashing import HASH_FIELDS, HASH_TENSORS
 from ..storage import OPTIONAL, Field, Rule, Schema, Tensor, Tensors, Text, When, With, load_file, save_file
 from ..text import DocumentFrequencies, Shingles
 from . import _segments
+from ._graph import MOST_LINKS, MOST_ZERO
 from ._vectors import VectorTransform
 
 INDEX_FORMAT = "kernelsketch.GCWSIndex"
 # Parameters that may change after fit.
 SETTINGS = ("n_neighbors", "n_tables", "n_rerank", "heavy_fraction", "fill_missing", "n_jobs")
 ROWS = ("codes", "flags", "ids", "table_rows", "table_starts")  # tensors of any segment
+GRAPH = "graph_"
 POSTING = "posting_"  # begins the names of tensors of inverted lists
 
 _VECTORS, _SPARSE, _LISTS = When("vectors"), When("vectors", ("sparse",)), When("heavy_fraction")
+_GRAPH = When("graph.degree")
+
+
+def _degree(header: Any) -> int:
+    return int(header["graph"]["degree"]) if "graph" in header else 0
 
 
 def _directory_fits(header: Any, sizes: Any) -> bool:
@@ -49,6 +65,16 @@ INDEX_SCHEMA = Schema(
         "tables": Field(int, 0, MOST_CODES),
         "hashes_per_table": Field(int, 1, MOST_HASHES_PER_TABLE),
         "heavy_fraction": Field(float, above=0, most=1, nullable=True),  # null: LSH tables
+        "graph": Field(
+            dict,
+            required=False,
+            fields={
+                "degree": Field(int, 2, MOST_LINKS),
+                "rounded": Field(bool),  # whether rows are compared as bytes that are not those of the vectors
+                "zero": Field(int, -MOST_ZERO, MOST_ZERO),  # floats are compared as bytes: round(x * scale) + zero
+                "scale": Field(float, above=0),
+            },
+        ),
         "vectors": Field(str, choices=("bytes", "dense", "sparse"), nullable=True),  # null: codes only
         "exponent": Field(int, -2000, 2000),  # the stored vectors are the rows divided by two to this power
         "parameters": Field(dict),  # of the estimator
@@ -70,13 +96,17 @@ INDEX_SCHEMA = Schema(
         POSTING + "keys": Tensor("i8", ("keys",), _LISTS),
         POSTING + "starts": Tensor("i8", ("keys + 1",), _LISTS),
         POSTING + "entries": Tensor("u4", ("entries", 2), _LISTS),  # row and value
+        GRAPH + "links": Tensor("u4", ("rows", "degree"), _GRAPH),
+        GRAPH + "entries": Tensor("u4", ("entry rows",), _GRAPH),
+        GRAPH + "norms": Tensor("f4", ("rows",), _GRAPH),
+        GRAPH + "bytes": Tensor("u1", ("rows", "features"), When("graph.rounded", (True,))),
         "center": HASH_TENSORS["center"],
         "feature_names": Text("features"),
         "row_names": Text("rows"),
         "frequent_features": Tensor("i8", ("frequencies",), OPTIONAL),  # of texts, for weight="idf"
         "frequent_counts": Tensor("i8", ("frequencies",), With("frequent_features")),
     },
-    sizes={"n_components": "hash.n_components", "features": "hash.n_features", "tables": "tables"},
+    sizes={"n_components": "hash.n_components", "features": "hash.n_features", "tables": "tables", "degree": _degree},
     rules=(
         Rule(
             "its tables use more hashes than it has codes per row",
@@ -88,6 +118,12 @@ INDEX_SCHEMA = Schema(
         Rule(
             "inverted lists need sparse vectors",
             lambda header, _: header["heavy_fraction"] is None or header["vectors"] == "sparse",
+        ),
+        Rule(
+            "a graph needs the bytes of dense vectors",
+            lambda header, _: (
+                not _degree(header) or header["vectors"] == ("dense" if header["graph"]["rounded"] else "bytes")
+            ),
         ),
     ),
 )
@@ -102,13 +138,17 @@ def save_index(index: Any, path: Any) -> None:
 
 def index_parts(index: Any, segment: Segment) -> tuple[dict[str, Any], Tensors]:
     """Return the header and the tensors of a file that holds an index with this segment."""
-    n_tables, hashes_per_table, heavy_fraction = index._layout
+    n_tables, hashes_per_table, heavy_fraction, graph_degree = index._layout
     tensors: Tensors = dict(zip(ROWS, segment, strict=False))
     if segment.vectors is not None:
         parts = segment.vectors._asdict()
         tensors |= {name: part for name, part in parts.items() if isinstance(part, np.ndarray)}
     if segment.postings is not None:
         tensors |= {POSTING + name: part for name, part in segment.postings._asdict().items()}
+    if segment.graph is not None:
+        tensors |= {
+            GRAPH + name: part for name, part in segment.graph._asdict().items() if isinstance(part, np.ndarray)
+        }
     if segment.names is not None:
         tensors["row_names"] = segment.names
     hasher = index._hasher
@@ -119,7 +159,7 @@ def index_parts(index: Any, segment: Segment) -> tuple[dict[str, Any], Tensors]:
     n_codes = int(segment.codes.shape[1])
     stored = {"version": HASH_VERSION, "seed": hasher.seed, "p": hasher.p, "n_features": int(index.n_features_in_)}
     parameters = {name: getattr(index, name) for name in SETTINGS}
-    parameters["n_components"] = int(index.n_components) if heavy_fraction else n_codes
+    parameters["n_components"] = int(index.n_components) if heavy_fraction or graph_degree else n_codes
     header = {
         "hash": stored | {"n_components": n_codes},
         "tables": n_tables,
@@ -131,6 +171,13 @@ def index_parts(index: Any, segment: Segment) -> tuple[dict[str, Any], Tensors]:
             name: value.item() if isinstance(value, np.generic) else value for name, value in parameters.items()
         },
     }
+    if segment.graph is not None:
+        header["graph"] = {
+            "degree": graph_degree,
+            "rounded": segment.graph.bytes is not None,
+            "zero": segment.graph.zero,
+            "scale": segment.graph.scale,
+        }
     if index.shingles is not None:
         shingles = index._shingles
         header["shingles"] = {**shingles.get_params(), "version": SHINGLE_VERSION, "n_jobs": None}
@@ -154,6 +201,7 @@ def restored(cls: Any, header: dict[str, Any], tensors: Tensors) -> Any:
         **header["parameters"],
         **hasher,
         hashes_per_table=hashes_per_table,
+        graph_degree=_degree(header) or None,
         store_vectors=kind is not None,
         random_state=stored["seed"],
     )
@@ -165,7 +213,7 @@ def restored(cls: Any, header: dict[str, Any], tensors: Tensors) -> Any:
         "n_features_in_": stored["n_features"],
         "_hasher": checked_hasher(n_components=stored["n_components"], seed=stored["seed"], **hasher),
         "_vector_transform": transform,
-        "_layout": _segments.TableLayout(header["tables"], hashes_per_table, heavy_fraction),
+        "_layout": _segments.TableLayout(header["tables"], hashes_per_table, heavy_fraction, _degree(header)),
         "_segments": [segment_of(header, tensors)],
         "_n_rows": len(tensors["ids"]),  # a file has no removed rows: the flags of a mapped file need not be read
     }
@@ -179,15 +227,19 @@ def restored(cls: Any, header: dict[str, Any], tensors: Tensors) -> Any:
 
 def segment_of(header: dict[str, Any], tensors: Tensors) -> Segment:
     """Return the segment of a file."""
-    vectors = postings = None
+    vectors = postings = graph = None
     if header["vectors"] is not None:
         parts = {name: tensors[name] for name in Vectors._fields if name in tensors}
         vectors = Vectors(**parts, n_features=header["hash"]["n_features"] if header["vectors"] == "sparse" else 0)
     if header["heavy_fraction"]:
         postings = Postings(*(tensors[POSTING + name] for name in Postings._fields))
+    if _degree(header):
+        found = header["graph"]
+        links, entries, norms = (tensors[GRAPH + name] for name in ("links", "entries", "norms"))
+        graph = Graph(links, entries, norms, found["zero"], float(found["scale"]), tensors.get(GRAPH + "bytes"))
     codes, flags, ids, rows, starts = (tensors[name] for name in ROWS)
     names = np.array(tensors["row_names"], dtype=object) if "row_names" in tensors else None
-    return Segment(codes, flags, ids, rows, starts, vectors, postings, names)
+    return Segment(codes, flags, ids, rows, starts, vectors, postings, names, graph)
 
 
 def _restored_shingles(stored: dict[str, Any], tensors: Tensors) -> Shingles:

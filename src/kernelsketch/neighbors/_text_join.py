@@ -111,11 +111,16 @@ def join_texts(
     threads: int,
     keep_pairs: bool,
     progress: Progress,
+    apart: Array | None = None,
 ) -> TextClusters:
-    """Find the clusters of near-duplicates. ``room`` is the memory for rows, prefixes and pairs in bytes."""
+    """Find the clusters of near-duplicates. ``room`` is the memory for rows, prefixes and pairs in bytes.
+
+    ``apart`` flags texts that are in no cluster, as those without a word are.
+    """
     records = texts.records()
     n = len(records)
-    first, distinct = _clusters.first_rows(np.ascontiguousarray(records["keys"]), records["norm"] == 0)
+    alone = records["norm"] == 0 if apart is None else apart | (records["norm"] == 0)
+    first, distinct = _clusters.first_rows(np.ascontiguousarray(records["keys"]), alone)
     kept: list[tuple[Array, Array]] = []
 
     def links() -> Iterator[Array]:
@@ -199,16 +204,11 @@ def _together(found: list[tuple[Array, Array]]) -> tuple[Array, Array]:
     return np.concatenate([pairs for pairs, _ in every]), np.concatenate([similarity for _, similarity in every])
 
 
-def _sizes(texts: StoredTexts) -> Array:
-    """Return the bytes of each text."""
-    return np.diff(np.concatenate([[0], texts.records()["end"]]))
-
-
 def _parts(rows: _Rows, counters: Array, threshold: float, room: int, threads: int) -> int:
     """Return in how many parts the prefixes take so many bytes each, as far as a sample tells."""
     sample = np.arange(0, len(rows.items), 1 + len(rows.items) // SAMPLE)
     found = 0
-    for block in _blocks(_sizes(rows.texts)[rows.items[sample]]):
+    for block in blocks_of(rows.texts.sizes()[rows.items[sample]]):
         found += len(prefixes_of(rows.take(sample[block]), counters, threshold, threads)[0])
     entries = (found + 1) / max(1, len(sample)) * len(rows.items)
     return min(MOST_PARTS, 1 + int(1.1 * entries * PER_ENTRY) // max(room, 1 << 20))
@@ -219,9 +219,9 @@ class _Rows:
 
     def __init__(self, texts: StoredTexts, items: Array, room: int) -> None:
         self.texts, self.items = texts, items
-        self._sizes = _sizes(texts)[items]
+        self._sizes = texts.sizes()[items]
         self._ends = np.cumsum(texts.records()["size"][items])
-        self.blocks = _blocks(self._sizes)
+        self.blocks = blocks_of(self._sizes)
         self.nonzeros = int(self._ends[-1]) if len(items) else 0
         self.bytes = PER_NONZERO * self.nonzeros
         self._all = self._made(slice(0, len(items))) if self.bytes <= room else None
@@ -245,7 +245,7 @@ class _Rows:
         """Cut the rows into blocks of which two take about so many bytes."""
         if self._all is not None:
             return [slice(0, len(self.items))]
-        return _blocks(np.diff(self._ends, prepend=0) * PER_NONZERO, room // 2)
+        return blocks_of(np.diff(self._ends, prepend=0) * PER_NONZERO, room // 2)
 
     def part(self, rows: slice) -> CsrRows:
         """Return successive rows."""
@@ -268,7 +268,7 @@ class _Rows:
         first = int(self._ends[rows.start - 1]) if rows.start else 0
         indptr = np.concatenate([[0], self._ends[rows] - first])
         indices, data = np.empty(int(indptr[-1]), np.int64), np.empty(int(indptr[-1]), np.float32)
-        for block in _blocks(self._sizes[rows]):
+        for block in blocks_of(self._sizes[rows]):
             made = self.texts.rows(self.items[rows][block])
             place = slice(int(indptr[block.start]), int(indptr[block.stop]))
             indices[place], data[place] = made.indices, made.data
@@ -277,17 +277,17 @@ class _Rows:
 
 def _similarities(texts: StoredTexts, pairs: Array, threads: int) -> Iterator[tuple[slice, Array]]:
     """Yield the exact similarities of pairs of texts, part by part."""
-    sizes = _sizes(texts)[pairs]
+    sizes = texts.sizes()[pairs]
     again = np.flatnonzero(pairs[1:, 0] == pairs[:-1, 0]) + 1  # a text that begins several pairs is read once
     sizes[again, 0] = 0
-    for part in _blocks(sizes.sum(axis=1)):
+    for part in blocks_of(sizes.sum(axis=1)):
         items, places = np.unique(pairs[part], return_inverse=True)
         left, right = places.reshape(-1, 2).T
         rows = texts.rows(items)
         yield part, processor_for(threads=threads).join_similarities(rows, left.copy(), right.copy())
 
 
-def _blocks(sizes: Array, most: int | None = None) -> list[slice]:
+def blocks_of(sizes: Array, most: int | None = None) -> list[slice]:
     """Cut successive items into blocks of at most so many bytes, or BLOCK_BYTES, and at least one item."""
     most = BLOCK_BYTES if most is None else most
     ends, blocks, start = np.cumsum(sizes), [], 0

@@ -2,8 +2,9 @@
 
 A sample gives the similarities of true neighbours and of other rows. From these the LSH curve predicts the recall and
 the number of candidates of each setting of the tables. The most promising settings are then tried on the sample, which
-measures the ``n_rerank`` that they need. The setting of least estimated time that reaches the recall wins, and dense
-rows are all compared exactly if that takes less.
+measures the ``n_rerank`` that they need. The setting of least estimated time that reaches the recall wins. Dense rows
+are all compared exactly if that takes less, or get a graph. What a graph finds depends on all rows, so it is built of
+all of them, and only if these are not too many.
 """
 
 from __future__ import annotations
@@ -31,9 +32,10 @@ from ..backends import (
 from ..exceptions import InputError, InputTypeError, Setting
 from ..kernels import gmm_kernel
 from ..theory import index_recall
-from . import _segments, _vectors
+from . import _graph, _segments, _vectors
 from ._segments import TableLayout
 
+TIE, TINY = 1e-6, 1e-12  # similarities that differ by less are equal; the least one of a neighbour
 QUERIES, OTHERS = 256, 10_000  # size of the sample: queries, and rows that represent the whole index
 LENGTHS = (64, 96, 128, 160, 192, 256, 320, 384, 512, 768, 1024)  # numbers of hashes per row that are considered
 HEAVY_FRACTIONS = (0.3, 0.4, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.9, 1.0)
@@ -47,9 +49,12 @@ PER_SCANNED, PER_SCANNED_LINE = 1.2, 1.0
 PER_EXACT, PER_FEATURE, PER_NONZERO = 90.0, 0.1, 0.9
 PER_COMPARED, PER_COMPARED_FLOAT, PER_COMPARED_BYTE = 0.6, 0.04, 0.007  # where all rows are compared exactly
 PER_HASH_DENSE, PER_HASH_SPARSE = 0.1, 0.5  # per nonzero
+PER_LINK, PER_COMPARED_ROW, PER_COMPARED_VALUE = 0.4, 40.0, 0.08  # of a graph: links followed, rows compared
 PER_KEY, PER_POSTING, PER_SHARING = 20.0, 0.8, 1.0
 
 MOST_TABLES = 64  # that layout_for considers
+LEAST_GRAPH_ROWS, MOST_GRAPH_ROWS, GRAPH_DEGREE = 10_000, 100_000, 32
+BEAMS = (8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)  # n_rerank of a graph
 
 
 def layout_for(threshold: float, recall: float) -> TableLayout:
@@ -74,6 +79,7 @@ class IndexSetting(NamedTuple):
     n_tables: int
     n_components: int
     heavy_fraction: float = 0.0
+    graph_degree: int = 0
 
 
 class Sample(NamedTuple):
@@ -86,6 +92,8 @@ class Sample(NamedTuple):
     twins: Array  # (queries, k + 1): where the neighbours and the query itself are among the other rows, or -1
     ratio: float  # rows of the index per other row
     vectors: Vectors | None  # of sparse rows, in the order of the codes
+    asked: Any  # the queries
+    own: Array  # which rows they are, or -1
     tied: Array  # per query: whether more rows are as similar as its k-th neighbour, and so as good
 
 
@@ -138,6 +146,8 @@ def tuned_index(index: Any, X: Any, recall: Any, n_neighbors: Any, queries: Any,
             found = _measure(sample, setting, segment, asked, target, index.store_vectors, per_exact, threads)
             if found is not None and (best is None or found.cost < best.cost):
                 best = found
+    if best is not None and _may_have_graph(index, X, n_rows):
+        best = _by_graph(index, X, sample, best, target) or best
     if best is None:
         raise InputError(
             Setting("recall", recall),
@@ -146,8 +156,13 @@ def tuned_index(index: Any, X: Any, recall: Any, n_neighbors: Any, queries: Any,
             ".",
         )
     setting = best.setting
-    tuned.set_params(heavy_fraction=setting.heavy_fraction or None, n_rerank=best.n_rerank, n_neighbors=k)
-    if not setting.heavy_fraction:
+    tuned.set_params(
+        heavy_fraction=setting.heavy_fraction or None,
+        graph_degree=setting.graph_degree or None,
+        n_rerank=best.n_rerank,
+        n_neighbors=k,
+    )
+    if not setting.heavy_fraction and not setting.graph_degree:
         tuned.set_params(
             hashes_per_table=setting.hashes_per_table, n_tables=setting.n_tables, n_components=setting.n_components
         )
@@ -164,6 +179,35 @@ def _exact(index: Any, X: Any, n_rows: int) -> Measured | None:
     cost = n_rows * (PER_COMPARED + X.shape[1] * (PER_COMPARED_BYTE if is_bytes else PER_COMPARED_FLOAT))
     setting = IndexSetting(cost, index.hashes_per_table, 0, index.n_components)  # codes as they are, for estimate_pairs
     return Measured(cost, setting, None, _expected(setting, 1.0, 0.0, float(n_rows)))
+
+
+def _may_have_graph(index: Any, X: Any, n_rows: int) -> bool:
+    few_enough = LEAST_GRAPH_ROWS <= X.shape[0] <= MOST_GRAPH_ROWS and n_rows == X.shape[0]
+    return bool(index.store_vectors and not sparse.issparse(X) and few_enough)
+
+
+def _by_graph(index: Any, X: Any, sample: Sample, best: Measured, target: float) -> Measured | None:
+    """Return a graph of all rows with the ``n_rerank`` that reaches the target, if it costs less than the best."""
+    k, degree = sample.similarity.shape[1], GRAPH_DEGREE
+
+    def cost_of(beam: int) -> float:
+        return (beam * degree * PER_LINK + _graph.ENTRIES) * (PER_COMPARED_ROW + int(X.shape[1]) * PER_COMPARED_VALUE)
+
+    if cost_of(k) >= best.cost:
+        return None
+    made = clone(index).set_params(graph_degree=degree, heavy_fraction=None, fill_missing=False).fit(X)
+    there, least = sample.similarity > 0, sample.similarity.min(axis=1, keepdims=True)
+    for beam in (size for size in BEAMS if size >= k and cost_of(size) < best.cost):
+        distances, ids = made.set_params(n_rerank=beam).kneighbors(sample.asked, min(k + 1, X.shape[0]))
+        distances = np.where(ids == sample.own[:, None], np.inf, distances)
+        right = np.minimum((1 - distances >= np.maximum(least - TIE, TINY)).sum(axis=1), there.sum(axis=1))
+        each = (right / np.maximum(there.sum(axis=1), 1))[there.any(axis=1)]
+        if each.mean() >= target:
+            setting = IndexSetting(cost_of(beam), index.hashes_per_table, 0, 1, graph_degree=degree)
+            error = float(each.std() / np.sqrt(len(each)))
+            expected = _expected(setting, float(each.mean()), error, float(beam))
+            return Measured(setting.cost, setting, beam, expected | {"bytes_per_row": made.bytes_per_row_})
+    return None
 
 
 def _expected(
@@ -218,6 +262,8 @@ def _sample(index: Any, X: Any, queries: Any, k: int, n_rows: int) -> Sample:
         twins=np.where(others[place] == known, place, -1),
         ratio=n_rows / len(others),
         vectors=vectors,
+        asked=asked,
+        own=own,
         tied=np.concatenate(tied),
     )
 

@@ -17,7 +17,8 @@ from ..exceptions import InputError
 SMALLEST, LARGEST = 2.0**-100, 2.0**100  # L1 norms of rows that float32 holds at full precision
 COUNTED = 1 << 24  # values whose features are counted one by one
 NEAR_ONE = 2.0**60  # data is scaled only if its largest value is further from 1 than this factor
-DAMAGED = "the index file is damaged: its row pointers do not ascend. GCWSIndex.load(path) checks the whole file."
+DAMAGED_FILE = "GCWSIndex.load(path) checks the whole file."
+DAMAGED = "the index file is damaged: its row pointers do not ascend. " + DAMAGED_FILE
 
 
 class VectorTransform(NamedTuple):

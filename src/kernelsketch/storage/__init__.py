@@ -49,10 +49,11 @@ from ._schema import (
     content_in_words,
     nested,
 )
-from ._work_folder import LOCK, WorkFolder
+from ._work_folder import COLLECTION, LOCK, WorkFolder
 
 __all__ = [
     "ALWAYS",
+    "COLLECTION",
     "CONTENTS",
     "DISK_FULL",
     "LOCK",

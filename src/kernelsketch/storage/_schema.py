@@ -26,6 +26,7 @@ Header = Mapping[str, Any]
 CONTENTS = {
     "kernelsketch.GCWSIndex": ("an index", "GCWSIndex.load(path)"),
     "kernelsketch.GCWSIndex.folder": ("the list of an index folder", "GCWSIndex.load(folder)"),
+    "kernelsketch.DocumentCollection": ("a collection of documents", "DocumentCollection(folder)"),
     "kernelsketch.PackedCodes": ("packed codes", "PackedCodes.load(path)"),
     "kernelsketch.model": ("a model on codes", "kernelsketch.load_model(path)"),
     "kernelsketch.tabular": ("a tabular model", "kernelsketch.load_model(path)"),

@@ -22,6 +22,7 @@ if sys.platform != "win32":
     import fcntl
 
 LOCK = "kernelsketch.lock"
+COLLECTION = "collection.safetensors"  # the list of a folder that is a collection of documents
 _NEW = ".new"  # ending of a file that is about to take the place of another
 _FLAGS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 _HAS_HANDLES = sys.platform != "win32"  # of folders, relative to which files are opened

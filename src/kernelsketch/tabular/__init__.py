@@ -2,7 +2,8 @@
 
 Files::
 
-    _estimators.py   GCWSTabularClassifier, GCWSTabularRegressor        _relevance.py   RelevanceScaler
+    _classifier.py   GCWSTabularClassifier                              _relevance.py   RelevanceScaler
+    _regressor.py    GCWSTabularRegressor; _base.py has what both share
     _read.py         data frames, arrays and lists of dicts as tables
     _frame.py        tables: columns of numbers, dates and categories
     _values.py       values of columns: Python objects and text as numbers, dates and names of categories
@@ -52,13 +53,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # for type checkers; _HOMES has the same names
+    from ._classifier import GCWSTabularClassifier as GCWSTabularClassifier
     from ._columns import MOST_CATEGORIES as MOST_CATEGORIES
     from ._columns import ColumnPlan as ColumnPlan
     from ._columns import plan_column as plan_column
     from ._effort import EFFORTS as EFFORTS
     from ._effort import summary_of as summary_of
-    from ._estimators import GCWSTabularClassifier as GCWSTabularClassifier
-    from ._estimators import GCWSTabularRegressor as GCWSTabularRegressor
     from ._explanation import Explanation as Explanation
     from ._explanation import shown as shown
     from ._file import TABULAR_SCHEMA as TABULAR_SCHEMA
@@ -67,6 +67,7 @@ if TYPE_CHECKING:  # for type checkers; _HOMES has the same names
     from ._masker import TableMasker as TableMasker
     from ._predictor import TablePredictor as TablePredictor
     from ._read import read_table as read_table
+    from ._regressor import GCWSTabularRegressor as GCWSTabularRegressor
     from ._relevance import RelevanceScaler as RelevanceScaler
     from ._statistics import FEWEST_CATEGORIES as FEWEST_CATEGORIES
     from ._statistics import MOST_CLASSES as MOST_CLASSES
@@ -76,7 +77,8 @@ if TYPE_CHECKING:  # for type checkers; _HOMES has the same names
 _HOMES = {
     "_columns": ("MOST_CATEGORIES", "ColumnPlan", "plan_column"),
     "_effort": ("EFFORTS", "summary_of"),
-    "_estimators": ("GCWSTabularClassifier", "GCWSTabularRegressor"),
+    "_classifier": ("GCWSTabularClassifier",),
+    "_regressor": ("GCWSTabularRegressor",),
     "_explanation": ("Explanation", "shown"),
     "_file": ("TABULAR_SCHEMA",),
     "_frame": ("Table",),

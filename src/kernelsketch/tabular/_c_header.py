@@ -1,7 +1,7 @@
 """A model of tables as one C header: its columns as a struct, and the arithmetic of predictions, without Python.
 
-It begins with the header of the linear model (``serving/_c_header.py``), whose names begin with ``NAME_hash_``. Then
-follow ``native/core/tables.h``, the arrays of the table, and the functions of ``table.h``.
+It begins with a comment for the user. Then follow the header of the linear model (``serving/_c_header.py``), whose
+names begin with ``NAME_hash_``, ``native/core/tables.h``, the arrays of the table, and the functions of ``table.h``.
 """
 
 from __future__ import annotations
@@ -20,13 +20,15 @@ from ..serving import c_array, c_header, stored_versions
 from ._model import TableModel
 from ._row import RowPlan
 
-_OPENING = """
-/* A {estimator} of kernelsketch: {n} columns.
+_COMMENT = """/* A {estimator} of kernelsketch: {n} columns.
  *
  * Made by kernelsketch {version}. Do not edit.
  *
  *   {answer} ks_predict(const ks_row* row);       {what}
  *   int ks_values(const ks_row* row, double values[{problems}]);{probabilities}
+ *
+ * The columns are the members of ks_row, further below. The functions that follow, ks_hash_..., are those of
+ * the linear model inside.
  *
  * Numbers are double, NAN where one is missing. Dates are seconds since 1970 in universal time, NAN where one is
  * missing. Categories are texts in UTF-8, NULL where one is missing. The first call makes tables of parameters: if
@@ -35,6 +37,10 @@ _OPENING = """
  *
  * {infinity}
  */
+
+"""
+
+_OPENING = """
 #ifndef ks_H
 #define ks_H
 
@@ -79,7 +85,7 @@ def table_header(model: TableModel, ready: ReadyTable, name: str) -> str:
             )
     classes, problems = model.classes, len(model.linear.weights)
     answer, nothing = ("double", "NAN") if classes is None else ("int", "-1")
-    opening = _OPENING.format(
+    comment = _COMMENT.format(
         estimator=model.estimator,
         n=len(model.plan.columns),
         version=stored_versions()["kernelsketch"],
@@ -135,9 +141,12 @@ def table_header(model: TableModel, ready: ReadyTable, name: str) -> str:
         with_headers(source, (folder,), set())
         for source, folder in [("core/tables.h", INCLUDE), ("table.h", Path(__file__).parent)]
     )
-    text = "\n".join([opening, core, *own, functions, _CLOSING])
-    text = re.sub(r"\b(ks|KS)_", lambda found: f"{name if found[1] == 'ks' else name.upper()}_", text)
-    return c_header(model.linear, ready.model, f"{name}_hash") + text
+    text = "\n".join([_OPENING, core, *own, functions, _CLOSING])
+    comment, text = (
+        re.sub(r"\b(ks|KS)_", lambda found: f"{name if found[1] == 'ks' else name.upper()}_", part)
+        for part in (comment, text)
+    )
+    return comment + c_header(model.linear, ready.model, f"{name}_hash") + text
 
 
 _ENDS = (

@@ -7,8 +7,9 @@ from typing import Any
 
 from ..linear import LINEAR_MODELS, read_model
 from ..storage import read_header
-from ._estimators import GCWSTabularClassifier, GCWSTabularRegressor
+from ._classifier import GCWSTabularClassifier
 from ._file import SEVERAL_FORMAT, TABULAR_FORMAT, read_tabular
+from ._regressor import GCWSTabularRegressor
 
 TABULAR_MODELS = {kind.__name__: kind for kind in (GCWSTabularClassifier, GCWSTabularRegressor)}
 

@@ -22,7 +22,7 @@ import numpy as np
 
 from .._array import Array
 from .._warnings import warn_user
-from ..exceptions import RowsWarning
+from ..exceptions import RowsWarning, Sentence, Setting
 from ._features import Features
 
 LEVEL = 0.005  # largest probability of a warning about independent rows
@@ -58,9 +58,14 @@ def warn_about_neighbors(found: Errors, *, is_class: bool) -> None:
         size = correlation(scores[first], bins[first], LEVEL / len(tests))
         if size is not None:
             warn_user(
-                f"rows look ordered: {words} the correlation {size:.2f}. If you will predict rows of new customers, "
-                "patients or machines, or later ones, held-out scores are too optimistic: pass groups= or time= to "
-                "fit. If the rows are independent, ignore this warning.",
+                Sentence(
+                    f"rows look ordered: {words} the correlation {size:.2f}. If you will predict rows of new "
+                    "customers, patients or machines, or later ones, held-out scores are too optimistic: fit with ",
+                    Setting("groups", text="groups="),
+                    " or ",
+                    Setting("time", text="time="),
+                    ". If the rows are independent, ignore this warning.",
+                ),
                 RowsWarning,
             )
             return

@@ -144,17 +144,20 @@ class TreeFit:
         return sizes, blend, alone
 
     def by_fewer_rows(self, blend: Blend, folds: list[Fold]) -> Array | None:
-        """Return what trees of other folds, like those of the blend, predict for held-out rows; None for rows apart."""
+        """Return what trees of other folds, like those of the blend, predict for held-out rows; None for rows apart.
+
+        Ctrl-C does not end them, so that a fit with the effort of an interrupted one has the same intervals.
+        """
         if self._apart is not None:
             return None
         found = []
         for fold in folds:
-            boost = self._boosting(fold.train).of_size(blend.boosts[0].leaves)
+            boost = self._boosting(fold.train, check=lambda: None).of_size(blend.boosts[0].leaves)
             boost.grow(blend.n_trees)
             found.append(boost.predict(self._features.take(fold.test)))
         return np.concatenate(found)
 
-    def _boosting(self, rows: Array) -> Boosting:
+    def _boosting(self, rows: Array, check: Callable[[], None] | None = None) -> Boosting:
         return Boosting(
             self._bins,
             rows,
@@ -165,7 +168,7 @@ class TreeFit:
             leaves=LEAVES[0] if self._apart is None else MANY_LEAVES,
             rate=RATE if self._apart is None else MANY_RATE,
             loss=TreeLoss.of(self._goal),
-            check=self._clock.interrupts.check,
+            check=self._clock.interrupts.check if check is None else check,
         )
 
     @cached_property

@@ -117,6 +117,10 @@ class StoredTexts:
             self._parts = [np.concatenate(self._parts)]
         return self._parts[0]
 
+    def sizes(self) -> Array:
+        """Return the bytes of each text."""
+        return np.diff(np.concatenate([[0], self.records()["end"]]))
+
     def text(self, item: int) -> bytes:
         """Return a text."""
         begin, end = self._place(np.array([item]))
@@ -124,6 +128,10 @@ class StoredTexts:
 
     def rows(self, items: Array) -> CsrRows:
         """Return the rows of some texts, made again."""
+        return self._shingles.rows(self.some(items))
+
+    def some(self, items: Array) -> Texts:
+        """Return some texts."""
         begins, ends = self._place(items)
         first, last = int(begins.min(initial=self._bytes)), int(ends.max(initial=0))
         places = zip(begins.tolist(), ends.tolist(), strict=True)
@@ -132,7 +140,7 @@ class StoredTexts:
             parts = [stretch[begin - first : end - first] for begin, end in places]
         else:
             parts = [self._bytes_at(begin, end) for begin, end in places]
-        return self._shingles.rows(Texts.of(parts))
+        return Texts.of(parts)
 
     def _place(self, items: Array) -> tuple[Array, Array]:
         ends = self.records()["end"]

@@ -3,9 +3,12 @@
 import itertools
 import json
 import random
+import shutil
 import signal
 
 import pytest
+
+from kernelsketch import DocumentCollection
 
 pytestmark = pytest.mark.slow
 
@@ -55,3 +58,29 @@ def test_a_file_that_may_not_grow(documents, tmp_path, commands):
     assert output.read_bytes() == b"what was there before"
     commands.run("dedup", documents, "-o", output, "-q")
     assert len(output.read_bytes().splitlines()) == 3000
+
+
+def test_kill_9_at_any_step_of_an_addition(documents, tmp_path, commands):
+    """The documents that stay are in the output before the collection has them, and the same command ends the work."""
+    output, known = tmp_path / "out.jsonl", tmp_path / "known"
+    arguments = ["dedup", documents, "-o", output, "-q", "--threads", 1, "--against", known, "--append"]
+    sizes = []
+    for step in itertools.count(0, 3):
+        shutil.rmtree(known, ignore_errors=True)
+        output.unlink(missing_ok=True)
+        command = commands.start(*arguments, killed_before=step)
+        status = command.wait()
+        assert status in (0, -signal.SIGKILL), command.stderr
+        there = known / "collection.safetensors"
+        sizes.append(len(DocumentCollection(known)) if there.exists() else 0)
+        assert sizes[-1] in (0, 3000)
+        if sizes[-1]:
+            assert len(output.read_bytes().splitlines()) == 3000
+        if status == 0:
+            break
+        commands.run(*arguments)
+        assert len(output.read_bytes().splitlines()) == 3000
+        assert len(DocumentCollection(known)) == 3000
+        assert len(list(known.glob("segment-*"))) == 1
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["in.jsonl", "known", "out.jsonl"]
+    assert 1 < sizes.count(3000) < len(sizes) - 5

@@ -71,6 +71,10 @@ struct Bytes {
     const __m256i low = _mm256_permutevar8x32_epi32(v, _mm256_setr_epi32(0, 2, 4, 6, 0, 2, 4, 6));
     _mm_storeu_ps(p, _mm_cvtepi32_ps(_mm256_castsi256_si128(low)));
   }
+  KS_INLINE int64_t total() const {
+    const __m128i two = _mm_add_epi64(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1));
+    return _mm_cvtsi128_si64(_mm_add_epi64(two, _mm_unpackhi_epi64(two, two)));
+  }
 };
 
 constexpr int kEqualBytes = 32;

@@ -72,11 +72,15 @@ struct Bytes {
   __m512i v;
   static KS_INLINE Bytes zero() { return {_mm512_setzero_si512()}; }
   static KS_INLINE Bytes load(const uint8_t* p) { return {_mm512_loadu_si512(p)}; }
+  static KS_INLINE Bytes load_some(const uint8_t* p, int64_t n) {
+    return {_mm512_maskz_loadu_epi8((uint64_t{1} << n) - 1, p)};
+  }
   static KS_INLINE Bytes set8(const uint8_t* p) {
     return {_mm512_broadcastq_epi64(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p)))};
   }
   KS_INLINE void add_differences(Bytes a, Bytes b) { v = _mm512_add_epi64(v, _mm512_sad_epu8(a.v, b.v)); }
   KS_INLINE void store(float* p) const { _mm256_storeu_ps(p, _mm256_cvtepi32_ps(_mm512_cvtepi64_epi32(v))); }
+  KS_INLINE int64_t total() const { return _mm512_reduce_add_epi64(v); }
 };
 
 KS_INLINE uint64_t equal_bytes(const uint8_t* a, const uint8_t* b, int64_t n) {

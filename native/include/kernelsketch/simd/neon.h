@@ -89,6 +89,7 @@ struct Bytes {
     p[0] = static_cast<float>(vgetq_lane_u64(v, 0));
     p[1] = static_cast<float>(vgetq_lane_u64(v, 1));
   }
+  KS_INLINE int64_t total() const { return static_cast<int64_t>(vgetq_lane_u64(v, 0) + vgetq_lane_u64(v, 1)); }
 };
 
 constexpr int kEqualBytes = 8;

@@ -73,6 +73,7 @@ struct Bytes {
     for (int i = 0; i < 8; ++i) v += a.p[i] > b.p[i] ? a.p[i] - b.p[i] : b.p[i] - a.p[i];
   }
   KS_INLINE void store(float* q) const { *q = static_cast<float>(v); }
+  KS_INLINE int64_t total() const { return v; }
 };
 
 constexpr int kEqualBytes = 1;

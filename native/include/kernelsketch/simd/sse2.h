@@ -126,6 +126,7 @@ struct Bytes {
     p[0] = static_cast<float>(_mm_cvtsi128_si32(v));
     p[1] = static_cast<float>(_mm_cvtsi128_si32(_mm_unpackhi_epi64(v, v)));
   }
+  KS_INLINE int64_t total() const { return _mm_cvtsi128_si64(_mm_add_epi64(v, _mm_unpackhi_epi64(v, v))); }
 };
 
 constexpr int kEqualBytes = 16;

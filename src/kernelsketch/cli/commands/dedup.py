@@ -18,7 +18,8 @@ class DocumentOptions:
         ...,
         "INPUT",
         "Files of documents, all of one format and with the same columns: JSONL, lines of text, CSV, TSV, Parquet or "
-        "Arrow, all but Parquet also compressed; or folders of text files.",
+        "Arrow, all but Parquet also compressed; folders of such files, or of text files; or quoted patterns such as "
+        "'part-*.jsonl'.",
         FileRole.READ_WITHOUT_OUTPUTS,
     )
     output: str = option(
@@ -71,6 +72,32 @@ class SimilarityOptions:
 
 
 @dataclass
+class AgainstOptions:
+    """Old documents that new ones are compared with."""
+
+    panel = "Old documents"
+    against: list[str] | None = option(
+        None,
+        "Also remove documents that are near-duplicates of old ones: files or folders as for INPUT, or a collection "
+        "that --append has made. Can be given several times.",
+        metavar="OLD",
+        role=FileRole.READ_WITHOUT_OUTPUTS,
+    )
+    append: bool = option(
+        False,
+        "Add the documents that stay to the collection that --against names: a folder, which is made if it is not "
+        "there.",
+    )
+    matches: str | None = option(
+        None,
+        "Write which documents are known: the document, the most similar old one, their similarity, and where the old "
+        "one is from.",
+        metavar="FILE",
+        role=FileRole.WRITTEN,
+    )
+
+
+@dataclass
 class ResultOptions:
     """Files besides the output."""
 
@@ -96,12 +123,15 @@ class ResultOptions:
 
 
 @dataclass
-class Dedup(RunOptions, ResultOptions, SimilarityOptions, DocumentOptions):
+class Dedup(RunOptions, ResultOptions, AgainstOptions, SimilarityOptions, DocumentOptions):
     """Remove near-duplicate documents.
 
     Every document becomes shingles, runs of five words, and two documents are near-duplicates if their weighted Jaccard
     similarity reaches the threshold. Of each cluster of near-duplicates one document stays. The output has the
     documents that stay in their order; lines of JSONL and CSV are unchanged to the byte.
+
+    With --against OLD, a document that is a near-duplicate of an old one goes, too: it is known. The other documents
+    are then compared with each other.
 
     Texts are stored in a folder beside the output, OUTPUT.work, which is removed at the end; for standard output and
     devices, in a temporary folder. After an interruption the same command continues where it was, unless a file has

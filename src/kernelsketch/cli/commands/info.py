@@ -25,7 +25,8 @@ class Info(RowsOptions):
     input: str | None = argument(
         None,
         "INPUT",
-        "File to describe; - is standard input. Without it, describe this installation.",
+        "File to describe, or the folder of an index, of a collection of documents or of parts of a table; - is "
+        "standard input. Without it, describe this installation.",
         FileRole.READ,
     )
     scan: bool = option(False, "Read and count all rows.")

@@ -27,14 +27,17 @@ from ...formats import (
     Fields,
     InputFiles,
     check_same_columns,
+    document_files,
+    is_pattern,
     too_long,
     written_format,
 )
-from ...neighbors import join_texts, rank_of
+from ...neighbors import is_collection, join_texts, rank_of
 from ...storage import NamedPath, check_outputs
 from ...text import PlainShingles, StoredTexts, texts_of
 from .._dedup_results import Counts, departures, some, summarize, write_lists, write_report
 from .._errors import UsageError
+from .._known import OldDocuments, run_name
 from .._memory import enough_memory, memory_left
 from .._options import check_threads
 from .._progress import ProgressMeter
@@ -50,24 +53,35 @@ def dedup_files(task: Dedup) -> None:
     """Write the documents that stay, and the other results."""
     if task.output != "-":
         others = {"--clusters": task.clusters, "--pairs": task.pairs, "--report": task.report}
+        others["--matches"] = task.matches
         named = [NamedPath(name, path) for name, path in others.items() if path is not None]
         check_outputs(named, [NamedPath("the work folder", f"{os.path.realpath(task.output)}.work")])
     check_threads(task)
     threads = check_n_jobs(task.threads)
     _check_files(task)
-    outputs = (task.output, task.clusters, task.pairs, task.report)
-    files = InputFiles(task.inputs, [path for path in outputs if path is not None])
+    task.inputs = document_files(task.inputs, _outputs(task))
+    if task.matches is not None and not task.against:
+        raise UsageError("--matches needs old documents: name them with --against.")
+    files = InputFiles(task.inputs, _outputs(task))
     format = _check_formats(task, files)
     left = memory_left(task, least=LEAST_ROOM)
+    shingles = PlainShingles(task.ngram, task.ngram, task.analyzer, weight=task.weight, threads=threads)
+    old = OldDocuments(task, shingles, run_name(task, _signature(task, files)))
     with ExitStack() as stack:
         folder, is_temporary = _work_folder(task.output, stack)
-        shingles = PlainShingles(task.ngram, task.ngram, task.analyzer, weight=task.weight, threads=threads)
         texts = StoredTexts(folder, _signature(task, files), shingles)
         stack.push(lambda error, *_: texts.close(remove=error is None or is_temporary or not texts.can_continue))
+        if old.has_appended and _is_there(task):
+            return
         with ProgressMeter("reading", task.quiet) as meter:
             counts = _read(task, files, texts, meter, left)
             records = texts.records()
             counts.empty = int((records["norm"] == 0).sum()) - counts.skipped
+            room = _room(task, left, len(records))
+            known = None
+            if old.are_there:
+                meter.begin("comparing with old documents")
+                known = old.find(texts, meter, room // 2, threads)
             meter.begin("comparing")
             rank = rank_of(None if task.keep == "first" else records["priority"], len(records))
             found = join_texts(
@@ -75,18 +89,31 @@ def dedup_files(task: Dedup) -> None:
                 task.threshold,
                 task.how,
                 rank,
-                room=_room(task, left, len(records)),
+                room=room,
                 threads=threads,
                 keep_pairs=task.pairs is not None,
                 progress=lambda fraction: meter.show(fraction, some(counts.documents, "document")),
+                apart=None if known is None else known.flags,
             )
             meter.begin("writing")
-            ids = _write(task, files, format, found.stays, meter)
+            stays = found.stays == np.arange(len(records))
+            if known is not None:
+                stays &= ~known.flags
+                counts.known = known.counts()
+            ids = _write(task, files, format, stays, meter)
             went = departures(found, task.threshold)
-            write_lists(task, found, ids)
+            write_lists(task, found, known, ids)
+            if task.append:
+                meter.begin("appending")
+                counts.appended = old.append(texts, stays, ids)
             if task.report is not None:
                 write_report(task, texts, found, went, ids, counts)
     summarize(task, counts, found, went, ids, meter.seconds)
+
+
+def _outputs(task: Dedup) -> list[str]:
+    paths = (task.output, task.clusters, task.pairs, task.report, task.matches)
+    return [path for path in paths if path is not None]
 
 
 def _signature(task: Dedup, files: InputFiles) -> str:
@@ -107,8 +134,12 @@ def _check_files(task: Dedup) -> None:
     for path in task.inputs:
         if path == "-":
             raise UsageError("INPUT cannot be standard input, which can be read only once: store it in a file first.")
+        if is_pattern(path):
+            continue
         if not os.path.exists(path):
             raise InputError(f"{path} cannot be read: no such file or folder.")
+        if is_collection(path):
+            raise InputError(f"{path} is a collection of documents: name it with --against.")
         if not os.path.isfile(path) and not os.path.isdir(path):
             raise InputError(f"{path} is a pipe or a device, which can be read only once: store it in a file first.")
 
@@ -244,12 +275,23 @@ def _room(task: Dedup, left: int, documents: int, expected: int = 0) -> int:
     return room // 2
 
 
+def _is_there(task: Dedup) -> bool:
+    """Say that an earlier run of this command has done all, or that its output is missing."""
+    what = f"{', '.join(task.inputs)}: an earlier run of this command has added these documents to the collection"
+    if task.output != "-" and not os.path.exists(task.output):
+        raise InputError(f"{what}, but {task.output} is not there: choose another name for the output.")
+    if not os.path.isfile(task.output):
+        raise InputError(f"{what}, and its output cannot be written again: name a file for the output.")
+    print(f"kernelsketch: {what}, and nothing is left to do.", file=sys.stderr)
+    return True
+
+
 def _write(task: Dedup, files: InputFiles, format: str, stays: Array, meter: ProgressMeter) -> list[Any] | None:
     """Write the documents that stay; return the ids of all documents, if they have some."""
     files.check()
     ids: list[Any] | None = None if task.id is None else []
     counts, done = Counts(), 0
-    keep = (stays == np.arange(len(stays))).tolist()
+    keep = stays.tolist()
     with DocumentWriter(task.output, format) as writer:
         for stream, block in _documents(task, files, meter, counts, records_only=ids is None):
             here = keep[done : done + len(block.texts)]

@@ -96,14 +96,15 @@ def build(task: Build) -> None:
 
 def index_facts(index: GCWSIndex) -> dict[str, Any]:
     """Return the size and the parameters of an index; None for those that it does not use."""
-    heavy_fraction, shingles = index.heavy_fraction, index.shingles
+    shingles = index.shingles
+    has_codes = index.heavy_fraction is None and index.graph_degree is None
     return {
         "rows": index.n_samples_fit_,
         **({"n_features": int(index.n_features_in_)} if shingles is None else _shingle_facts(index)),
-        "n_tables": None if heavy_fraction else index.n_tables,
-        "hashes_per_table": None if heavy_fraction else index.hashes_per_table,
-        "n_components": None if heavy_fraction else int(index.hasher_.n_components),
-        "heavy_fraction": heavy_fraction,
+        "n_tables": index.n_tables if has_codes else None,
+        "hashes_per_table": index.hashes_per_table if has_codes else None,
+        "n_components": int(index.hasher_.n_components) if has_codes else None,
+        "heavy_fraction": index.heavy_fraction,
         "n_rerank": "all" if index.n_rerank is None else index.n_rerank,
         "n_neighbors": index.n_neighbors,
         "bytes_per_row": round(index.bytes_per_row_, 1),
@@ -229,7 +230,7 @@ def _answers(
 
 def dedup(task: Dedup) -> None:
     """Write the near-duplicate pairs of the rows of a file."""
-    n_tables, hashes_per_table, _ = layout_for(task.threshold, task.recall)
+    n_tables, hashes_per_table, *_ = layout_for(task.threshold, task.recall)
     made = GCWSIndex(
         hashes_per_table=hashes_per_table, n_tables=n_tables, p=task.p, random_state=task.seed, n_jobs=task.threads
     )

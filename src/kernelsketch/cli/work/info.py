@@ -15,13 +15,21 @@ from ... import __version__
 from ..._losses import loss_named
 from ...backends import backend_for
 from ...hashing import CODES_FORMAT, CODES_SCHEMA, load_codes
-from ...neighbors import INDEX_FORMAT, INDEX_SCHEMA, GCWSIndex
+from ...neighbors import (
+    INDEX_FORMAT,
+    INDEX_SCHEMA,
+    DocumentCollection,
+    GCWSIndex,
+    index_list,
+    is_collection,
+    shingles_of,
+)
 from ...serving import MODEL_SCHEMA
 from ...storage import is_container, read_header
 from ...tabular import TABULAR_SCHEMA, load_model, plan_column
 from .._errors import UsageError
-from .._file_predictor import one_output
 from .._file_versions import abilities, version_facts, version_lines
+from .._label_facts import label_facts, label_lines
 from .._options import open_input
 from .._progress import CountedRows, ProgressMeter
 from .._results import format_bytes, label_value, labels_text, print_facts, print_json
@@ -65,7 +73,7 @@ def _version(distribution: str) -> str | None:
 
 def _describe_file(input: str, task: Info) -> None:
     kind = _kind(input)
-    readers = {"model": _model, "codes": _codes, "index": _index}
+    readers = {"model": _model, "codes": _codes, "index": _index, "collection": _collection}
     if task.upgrade is not None:
         _upgrade(kind, Path(input), Path(task.upgrade))
     if kind in readers:
@@ -79,12 +87,14 @@ def _describe_file(input: str, task: Info) -> None:
         print_json(facts)
     else:
         columns = facts.pop("columns", None)
+        of_labels = label_lines(facts.pop("outputs", []))
         of_version = version_lines(facts, input, task.upgrade)
         shown = {
             _NAMES.get(name, name.replace("_", " ")): _text(name, value)
             for name, value in facts.items()
             if value is not None
-        } | of_version
+        }
+        shown |= of_labels | of_version
         if columns is None:
             print_facts(shown)
         else:
@@ -107,7 +117,7 @@ _NAMES = {
 
 def _upgrade(kind: str, path: Path, target: Path) -> None:
     """Write the content of a file as the current version does."""
-    if kind == "rows":
+    if kind in ("rows", "collection"):
         raise UsageError(
             f"--upgrade: {path} is no model, index or file of codes. Leave --upgrade out; kernelsketch convert writes "
             "rows in another format."
@@ -123,6 +133,8 @@ def _upgrade(kind: str, path: Path, target: Path) -> None:
 
 def _kind(path: str) -> str:
     """Return the kind of a file, by its header if it is one of ours, whatever its name is."""
+    if os.path.isdir(path):  # of rows in parts, unless it is ours
+        return "collection" if is_collection(path) else "rows" if index_list(Path(path)) is None else "index"
     if path == "-" or not (path.endswith(".safetensors") or is_container(Path(path))):
         return "rows"
     found = read_header(Path(path))
@@ -130,7 +142,9 @@ def _kind(path: str) -> str:
 
 
 def _model(path: Path) -> dict[str, Any]:
-    model = one_output(load_model(path), path)
+    model = load_model(path)
+    if getattr(model, "_has_several", False):
+        return _several(model, read_header(path))
     header, inner = read_header(path), getattr(model, "model_", model)
     is_tabular = inner is not model
     hasher = inner.hasher_
@@ -143,7 +157,7 @@ def _model(path: Path) -> dict[str, Any]:
         **(_tabular(model, header) if is_tabular else {}),
         **_hash(hasher, hasher.seed_, hasher.center_ is not None),
         "C": float(getattr(inner, "C_", None) or inner.C),
-        "loss": inner.loss,
+        "loss": getattr(model, "loss", inner.loss),  # a table of counts learns their logarithms by squared_error
         **_loss_parameter(inner),
         "passes": int(inner.n_iter_),
         "duality_gap": None if gap is None else float(np.max(gap / np.maximum(inner.objective_, np.finfo(float).tiny))),
@@ -172,6 +186,22 @@ def _tabular(model: Any, header: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def _several(model: Any, header: dict[str, Any]) -> dict[str, Any]:
+    """Return facts about a model of several labels."""
+    outputs, is_classifier = model.estimators_, hasattr(model, "classes_")
+    columns = [one.model_.fitted_.label_column for one in outputs]
+    labels = range(len(outputs)) if None in columns else columns
+    return {
+        "kind": f"model ({type(model).__name__}) of {len(outputs)} labels",
+        "n_features": int(model.n_features_in_),
+        "effort": outputs[0].effort_["effort"],
+        "trained_rows": outputs[0].model_.training_.rows,
+        "can": ["predict", "predict --proba"] if is_classifier else ["predict"],
+        "versions": header["output_0"]["versions"],
+        "outputs": [label_facts(one, label) for one, label in zip(outputs, labels, strict=True)],
+    }
+
+
 def _index(path: Path) -> dict[str, Any]:
     index = GCWSIndex.load(path)
     return {
@@ -182,7 +212,21 @@ def _index(path: Path) -> dict[str, Any]:
         "has_ids": None if index.shingles is None else "yes" if index.has_names_ else "no",
         "p": float(index.hasher_.p),
         "seed": index.hasher_.seed_,
-        **version_facts(read_header(path), INDEX_SCHEMA),
+        **version_facts(read_header(index_list(path) or path), INDEX_SCHEMA),
+    }
+
+
+def _collection(path: Path) -> dict[str, Any]:
+    collection = DocumentCollection(path)
+    shingles = shingles_of(collection)
+    return {
+        "kind": "collection of documents",
+        "documents": len(collection),
+        "threshold": collection.threshold,
+        "analyzer": shingles["analyzer"],
+        "ngram": shingles["n_max"],
+        "weight": shingles["weight"],
+        "normalize": shingles["normalize"],
     }
 
 
@@ -228,7 +272,7 @@ def _rows(path: str, task: Info) -> dict[str, Any]:
                     counts[label_value(label.item())] = counts.get(label_value(label.item()), 0) + int(count)
             if not task.scan:
                 break
-    whole = task.scan or stream.fraction == 1
+        whole = task.scan or stream.fraction == 1  # of parts, only as long as they are open
     kind = f"table ({stream.format})" if stream.is_table else f"rows ({stream.format}, {_density(is_sparse)})"
     return {
         "kind": kind,
