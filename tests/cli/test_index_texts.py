@@ -191,3 +191,40 @@ def test_what_cannot_be(command, corpus, files, tmp_path):
     lines.write_text("one\ntwo\n")
     found = command("index", "build", lines, "--format", "lines", "--id", "key", "-i", index, status=1)
     assert "lines of text, which have no field 'key'" in found.stderr
+
+
+@pytest.mark.parametrize("named", ["files", "folder", "pattern"])
+@pytest.mark.parametrize("options", [(), ("--keywords",)])
+def test_parts_make_the_index_of_one_file(command, corpus, tmp_path, named, options):
+    """Several files, a folder of parts, and a pattern: the rows and ids are those of all texts in one file."""
+    _, path = corpus
+    lines = path.read_text().splitlines(keepends=True)
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    (folder / "_SUCCESS").touch()
+    parts = [folder / f"part-{i}.jsonl" for i in range(3)]
+    for part, begin in zip(parts, (0, 20, 35), strict=True):
+        part.write_text("".join(lines[begin : {0: 20, 20: 35, 35: 60}[begin]]))
+    given = {"files": parts, "folder": [folder], "pattern": [folder / "part-*.jsonl"]}[named]
+    indexes = [tmp_path / "one.safetensors", tmp_path / "parts.safetensors"]
+    for index, inputs in zip(indexes, ([path], given), strict=True):
+        command("index", "build", *inputs, "--text", "body", "--id", "key", *options, "-i", index)
+    one, several = map(GCWSIndex.load, indexes)
+    assert one.names_of(one.ids_) == several.names_of(several.ids_)
+    texts = [json.loads(line)["body"] for line in lines[:7]]
+    for a, b in zip(one.kneighbors(texts, 4), several.kneighbors(texts, 4), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_faults_of_parts_name_the_file(command, corpus, tmp_path):
+    _, path = corpus
+    bad = tmp_path / "bad.jsonl"
+    bad.write_text('{"key": "x", "body": "one two"}\n{"key": "y"}\n')
+    index = tmp_path / "i.safetensors"
+    found = command("index", "build", path, bad, "--text", "body", "-i", index, status=1)
+    assert f"{bad}, line 2 has no field 'body'" in found.output
+    assert not index.exists()
+    made = command("index", "build", path, bad, "--text", "body", "--on-error", "skip", "-i", index)
+    assert "1 record without a text" in made.output
+    found = command("index", "build", path, "-", "--text", "body", "-i", index, status=2)
+    assert "standard input is read alone" in found.output

@@ -101,8 +101,6 @@ class TextOptions:
             if getattr(self, name) != getattr(InputOptions, name):
                 option = "header/--no-header" if name == "header" else name.replace("_", "-")
                 raise UsageError(f"--{option} applies to rows of numbers, and --text takes texts: pass one of them.")
-        if len(getattr(self, "inputs", ["one"])) > 1:
-            raise UsageError("an index of texts takes one file or folder: join the files, or put them into a folder.")
         format = getattr(self, "format", None)
         if format not in (None, *DOCUMENT_FORMATS):
             raise UsageError(

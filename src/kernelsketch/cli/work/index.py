@@ -28,7 +28,7 @@ from .._progress import CountedRows, ProgressMeter, format_duration
 from .._results import print_facts, print_json, size_of
 from .._row_columns import RowColumns
 from ..commands.index import Build, Dedup, Query
-from .index_texts import TextRows, learn_weights, new_shingles
+from .index_texts import TextParts, TextRows, learn_weights, new_shingles, open_texts
 from .index_unanswered import Unanswered
 
 LINES = 10_000  # per write
@@ -268,7 +268,7 @@ def _open(task: Build | Dedup | Query, shingles: Shingles | None, own: list[str]
     """Open a file of rows, or of texts that become rows; ``own`` are files of the command."""
     if shingles is None:
         return open_input(_inputs(task), task)
-    return TextRows(task, shingles, own)
+    return open_texts(task, shingles, own)
 
 
 def _inputs(task: Build | Dedup | Query) -> list[str]:
@@ -322,7 +322,7 @@ def _find_n_features(task: Build | Dedup) -> None:
 
 def _names_of(task: Build | Dedup | Query, stream: Any) -> Callable[[Any], list[str] | None]:
     """Return a function from a block to the ids of its rows as text, if the command line names them."""
-    if isinstance(stream, TextRows):
+    if isinstance(stream, (TextRows, TextParts)):
         return lambda _: stream.names
     return RowColumns(stream, task).names
 
