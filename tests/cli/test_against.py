@@ -94,6 +94,8 @@ def test_a_collection_that_grows(command, files, tmp_path):
     content = output.read_bytes()
     again = command("dedup", new, "--against", known, "--append", "-o", output, *options())  # changes nothing
     assert "nothing is left to do" in again.output
+    told = command("dedup", new, "--against", known, "--append", "-o", output, "--json", *options()).stdout
+    assert json.loads(told) == {"output": str(output), "appended": 0, "repeated": True}
     assert output.read_bytes() == content
     command("dedup", new, "--against", known, "-o", tmp_path / "none.jsonl", *options())
     assert kept(tmp_path / "none.jsonl") == []  # each is known, or similar to one that stayed

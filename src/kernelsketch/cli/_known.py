@@ -170,16 +170,14 @@ class OldDocuments:
                 done += len(block.texts)
                 show(stream.fraction or 0.0)
 
-    def append(self, texts: StoredTexts, stays: Array, ids: list[Any] | None) -> int:
-        """Add the documents that stay to the collection; return how many these are."""
+    def append(self, texts: StoredTexts, items: Array, ids: list[Any] | None) -> None:
+        """Add documents to the collection."""
         assert self._target is not None
         target = self._collections.get(self._target)
         if target is None:
             make_folder(self._target, self._task.threshold, self._shingles, "NFKC" if self._task.normalize else None)
             target = DocumentCollection(self._target, n_jobs=self._task.threads)
-        items = np.flatnonzero(stays & (texts.records()["norm"] > 0))
         add_to_collection(target, texts, items, None if ids is None else [ids[i] for i in items.tolist()], self._run)
-        return len(items)
 
 
 def run_name(task: Dedup, signature: str) -> str:

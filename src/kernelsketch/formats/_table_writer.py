@@ -152,7 +152,10 @@ class _ParquetWriter:
 
     def close(self) -> None:
         if self._writer is None:
-            raise InputError(f"{self._path}: there are no rows, and Parquet cannot hold a table without rows.")
+            raise InputError(
+                f"{self._path}: there are no rows, so the types of the columns, which Parquet needs, are not known: "
+                "write CSV or JSONL."
+            )
         self._writer.close()
 
     def abandon(self) -> None:

@@ -84,3 +84,18 @@ def test_kill_9_at_any_step_of_an_addition(documents, tmp_path, commands):
         assert len(list(known.glob("segment-*"))) == 1
         assert sorted(path.name for path in tmp_path.iterdir()) == ["in.jsonl", "known", "out.jsonl"]
     assert 1 < sizes.count(3000) < len(sizes) - 5
+
+
+def test_the_report_is_there_before_the_collection_has_the_documents(documents, tmp_path, commands):
+    """So that a killed run, which is not repeated once the documents are added, lacks nothing."""
+    known, report = tmp_path / "known", tmp_path / "report.html"
+    arguments = ["dedup", documents, "-o", tmp_path / "out.jsonl", "-q", "--against", known, "--append"]
+    for step in itertools.count(0, 4):
+        shutil.rmtree(known, ignore_errors=True)
+        report.unlink(missing_ok=True)
+        status = commands.start(*arguments, "--report", report, killed_before=step).wait()
+        there = known / "collection.safetensors"
+        if there.exists() and len(DocumentCollection(known)):
+            assert report.exists()
+        if status == 0:
+            break

@@ -41,6 +41,7 @@ from .._known import OldDocuments, run_name
 from .._memory import enough_memory, memory_left
 from .._options import check_threads
 from .._progress import ProgressMeter
+from .._results import print_json
 from ..commands.dedup import Dedup
 
 CHECKPOINT_SECONDS = 10.0
@@ -103,11 +104,13 @@ def dedup_files(task: Dedup) -> None:
             ids = _write(task, files, format, stays, meter)
             went = departures(found, task.threshold)
             write_lists(task, found, known, ids)
-            if task.append:
-                meter.begin("appending")
-                counts.appended = old.append(texts, stays, ids)
+            added = np.flatnonzero(stays & (records["norm"] > 0))
+            counts.appended = len(added) if task.append else None
             if task.report is not None:
                 write_report(task, texts, found, went, ids, counts)
+            if task.append:  # last: a run that has appended is not repeated
+                meter.begin("appending")
+                old.append(texts, added, ids)
     summarize(task, counts, found, went, ids, meter.seconds)
 
 
@@ -283,6 +286,8 @@ def _is_there(task: Dedup) -> bool:
     if not os.path.isfile(task.output):
         raise InputError(f"{what}, and its output cannot be written again: name a file for the output.")
     print(f"kernelsketch: {what}, and nothing is left to do.", file=sys.stderr)
+    if task.json:
+        print_json({"output": task.output, "appended": 0, "repeated": True})
     return True
 
 
