@@ -43,8 +43,8 @@ index query digits.t.svm -i digits.index -o neighbours.txt
 index dedup digits.svm -o pairs.txt
 train digits.parquet --label label -m other.safetensors -k 64
 predict digits.t.svm -m model.safetensors --scores -o scores.tsv
-train scores.tsv --label label --effort quick -m table.safetensors
-evaluate scores.tsv --label label -m table.safetensors --report report.html
+train scores.tsv --label prediction --effort quick -m table.safetensors
+evaluate scores.tsv --label prediction -m table.safetensors --report report.html
 """
 PAPER_COMMANDS = """
 datasets
