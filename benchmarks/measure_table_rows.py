@@ -109,6 +109,7 @@ def values_of(column, kind):
 
 
 def main():
+    facts = {**machine(), "onnxruntime": installed("onnxruntime")}  # before the files of results change
     with threadpool_limits(1):
         rows = []
         for name in sys.argv[1:] or TABLES:
@@ -116,7 +117,6 @@ def main():
             print(*rows[-1], sep="\t", flush=True)
     with (RESULTS / "table_predictors.csv").open("w", newline="") as file:
         csv.writer(file).writerows([COLUMNS, *rows])
-    facts = {**machine(), "onnxruntime": installed("onnxruntime")}
     (RESULTS / "table_predictors.json").write_text(json.dumps(facts, indent=2) + "\n")
 
 
